@@ -17,6 +17,10 @@ class NoWorse(Gate):
             for one in (gain, over_start)
         )
 
+    def passes_words(self, over_commonest, gain):
+        better = over_commonest.mean_average_precision.mean > 0
+        return better and (gain is None or gain.is_no_worse)
+
 
 @dataclass(frozen=True)
 class Anything(NoWorse):
@@ -25,7 +29,7 @@ class Anything(NoWorse):
     def passes_similarity(self, gain, over_start):
         return True
 
-    def passes_words(self, before, after, *, first):
+    def passes_words(self, over_commonest, gain):
         return True
 
 

@@ -29,7 +29,7 @@ from lookalike.collection import Gate
 from lookalike.collection.log.examples import Named
 from lookalike.collection.training.choosing import AUTO, CANDIDATES, best_of, new_annotators
 from lookalike.collection.training.growing import HOLD_BACK
-from lookalike.collection.training.judging import word_figures
+from lookalike.collection.training.judging import judge_words, word_figures
 from lookalike.collection.training.teaching import teach_words
 from lookalike.collection.vectors.space import REDUCED
 from lookalike.core.progress import silent
@@ -216,7 +216,7 @@ def automatic(task: Task, seed: int) -> Run:
     held = task.validation.reduced, task.validation.words
     for name, model in new_annotators(AUTO, seed).items():
         model.fit(task.train.reduced, task.train.words, validation=held)
-        tried[name] = word_figures(model, *held)
+        tried[name] = word_figures(judge_words(model, *held))
     best = best_of(tried)
     model = new_annotators(best, seed)[best].fit(task.both.reduced, task.both.words)
     told = ", ".join(f"{name} {one.mean_average_precision:.3f}" for name, one in tried.items())

@@ -33,7 +33,7 @@ from io_errors import Colours
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection import Ask, Figures, Gain, Gate
+from lookalike.collection import Ask, Gain, Gate
 from lookalike.collection.training import codes
 from lookalike.collection.vectors import space
 from lookalike.core.errors import LookalikeError
@@ -50,7 +50,7 @@ class Anything(Gate):
         """Return True."""
         return True
 
-    def passes_words(self, before: Figures, after: Figures, *, first: bool) -> bool:
+    def passes_words(self, over_commonest: Gain, gain: Gain | None) -> bool:
         """Return True."""
         return True
 

@@ -1,11 +1,13 @@
-"""Let every write of every command fail once, and check that nothing is lost and no error is raw.
+"""Let every change that a command makes to the disk fail, and check that nothing is lost or raw.
 
-A shim (``failing_writes.c``, preloaded; needs gcc and Linux) lets the n-th write, flush or
-truncation of its files and outputs fail with a full disk or an I/O error, for every n of every
-command that writes. Each time the command must end well or with one sentence, never with a
-traceback; a fresh process then opens the collection, finds every event that was there before or
-acknowledged since, and ``Collection.check`` finds nothing damaged. At least 2,000 errors. Each is
-forked from a process that has run every command once, so nothing is imported or compiled in it.
+A shim (``failing_writes.c``, preloaded; needs gcc and Linux) lets the n-th change fail: a write,
+flush or truncation, an opening for writing, a renaming, deletion or new folder. It fails once,
+with a full disk or an I/O error, or that and all that come after it, as on a disk that turned
+read-only; for every n of every command and of requests to a server. Each time the command must end
+well or with one sentence, never with a traceback, and no request may be answered as unexpected; a
+fresh process then opens the collection, finds every event that was there before or acknowledged
+since, and ``Collection.check`` finds nothing damaged. At least 2,000 errors. Each is forked from a
+process that has run every command once, so nothing is imported or compiled in it.
 """
 
 import ctypes
@@ -26,24 +28,31 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from starlette.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection import Ask, Event, SavedSearch
-from lookalike.collection.store.schema import VERSION
+from lookalike.collection import Ask, Entry, SavedSearch
+from lookalike.collection.store.schema import OLDEST
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.vectors import unit_rows
 from lookalike.features import Feature, pack_vector, unpack_vectors
 from lookalike.features.registry import FEATURES
+from lookalike.images import decode
+from lookalike.images.keywords import keywords_in
 from lookalike.service.command_line import app
+from lookalike.service.web.app import make_app
+from lookalike.service.web.pages.errors import UNEXPECTED
+from lookalike.service.web.settings import Settings
 
 ERRORS, QUICK = 2_000, 60
-CODES = (errno.ENOSPC, errno.EIO)
+FAILURES = ((errno.ENOSPC, False), (errno.EIO, False), (errno.EROFS, True))
+"""Codes of errors, and whether all later changes fail as well."""
 PRELOADED = "LOOKALIKE_FAILING_WRITES"
 ROOT = Path(__file__).resolve().parents[2]
-OLDER = ROOT / f"tests/collection/older/version-{VERSION - 1}.tar.xz"
+OLDER = ROOT / f"tests/collection/older/version-{OLDEST}.tar.xz"
 
 
 @FEATURES.register
@@ -107,7 +116,7 @@ def commands(world: Path) -> dict[str, Callable[[Said], None]]:
             with Collection.open(place) as store:
                 for one in works:
                     told = one(store)
-                    said += [told.number] if isinstance(told, Event) else []
+                    said += [told.number] if isinstance(told, Entry) else []
 
         return work
 
@@ -119,6 +128,30 @@ def commands(world: Path) -> dict[str, Callable[[Said], None]]:
         with Collection.open(world / "older" / "collection") as store:
             store.search(1)
 
+    def requests(said: Said) -> None:
+        with Collection.open(place) as store:
+            server = make_app(store, Settings())
+            server.state.decoder = InProcess()
+            headers = {"X-Lookalike-Client": "1"}
+            with TestClient(server, "http://localhost", headers=headers) as client:
+                for path, body in asked:
+                    given = {"content": body} if isinstance(body, bytes) else {"json": body}
+                    answer = client.post(path, **given)
+                    if UNEXPECTED in answer.text:
+                        raise RuntimeError(f"{path} is answered as unexpected")
+                    if answer.status_code == 200 and "event" in answer.json():
+                        said.append(answer.json()["event"]["number"])
+
+    new = (world / "new/r/21.png").read_bytes()
+    asked: list[tuple[str, Any]] = [
+        ("/api/pictures?name=21.png", new),
+        ("/api/queries", (world / "new/b/23.png").read_bytes()),
+        ("/api/votes", {"like": [2], "picked": [4], "rejected": [8]}),
+        ("/api/tags", {"picture": 3, "word": "Wort"}),
+        ("/api/selection/remove", {"pictures": [7, 22]}),
+        ("/api/people", {"name": "Ada", "change": "trust"}),
+        ("/api/bin/empty", {}),
+    ]
     pictures, out = world / "pictures", world / "out"
     return {
         "index": run("index", str(world / "new")),
@@ -159,7 +192,20 @@ def commands(world: Path) -> dict[str, Callable[[Said], None]]:
         "export": run("export", "--out", f"{out}.safetensors"),
         "backup": run("backup", str(world / "c.backup")),
         "restore backup": run("restore", str(world / "backup")),
+        "people": opened(lambda store: store.people.trust("Ada")),
+        "key": run("people", "key", "Ada"),
+        "requests": requests,
     }
+
+
+class InProcess:
+    """Decodes here: a process for each error would take longer than all else."""
+
+    decode = staticmethod(decode)
+    keywords = staticmethod(keywords_in)
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 def forked(work: Callable[[], str]) -> str:
@@ -181,13 +227,13 @@ def forked(work: Callable[[], str]) -> str:
     return told
 
 
-def tried(command: Callable[[Said], None], world: Path, n: int, code: int) -> str:
-    """Run a command whose n-th write fails.
+def tried(command: Callable[[Said], None], world: Path, n: int, code: int, *, lasting: bool) -> str:
+    """Run a command whose n-th change fails.
 
     Say how many there were, a raw error if any, and which events were acknowledged.
     """
     shim = ctypes.CDLL(None)
-    shim.failing_arm(os.fsencode(world), ctypes.c_long(n), code)
+    shim.failing_arm(os.fsencode(world), ctypes.c_long(n), code, lasting)
     raw, said = "", Said()
     try:
         command(said)
@@ -197,7 +243,7 @@ def tried(command: Callable[[Said], None], world: Path, n: int, code: int) -> st
         own = type(error).__module__.startswith(("lookalike", "click", "typer"))
         raw = "" if own else f"{type(error).__name__}: {error}"
     seen = shim.failing_seen()
-    shim.failing_arm(b"", 0, 0)
+    shim.failing_arm(b"", 0, 0, 0)
     return json.dumps([seen, raw, said])
 
 
@@ -231,14 +277,17 @@ def inside(options: Options) -> list[Figure]:
             shutil.rmtree(world)
             shutil.copytree(kept, world)
 
-        def trial(command: str, n: int, code: int) -> int:
+        def trial(command: str, n: int, code: int, *, lasting: bool) -> int:
             fresh()
-            seen, told, said = json.loads(forked(lambda: tried(every[command], world, n, code)))
+            work = every[command]
+            answer = forked(lambda: tried(work, world, n, code, lasting=lasting))
+            seen, told, said = json.loads(answer)
+            where = f"{command}, {errno.errorcode.get(code)} at {n}"
             if told:
-                raw.append(f"{command}, write {n}: {told}")
+                raw.append(f"{where}: {told}")
             which = "older" if command == "an older collection" else "c"
             if wrong := forked(lambda: judged(places[which], events[which] + said)):
-                lost.append(f"{command}, write {n}: {wrong}")
+                lost.append(f"{where}: {wrong}")
             return int(seen)
 
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
@@ -246,18 +295,19 @@ def inside(options: Options) -> list[Figure]:
                 fresh()
                 with suppress(SystemExit):
                     work(Said())
-        counts = {command: trial(command, 0, 0) for command in every}
+        counts = {command: trial(command, 0, 0, lasting=False) for command in every}
         plan = _plan(counts)
         most = QUICK if options.quick else max(ERRORS, len(plan))
         rounds = itertools.cycle(plan)
         while done < most:
-            trial(*next(rounds))
+            command, n, code, lasting = next(rounds)
+            trial(command, n, code, lasting=lasting)
             done += 1
             if done % 100 == 0:
                 print(f"{done} errors, {len(raw)} raw, {len(lost)} lost", file=sys.stderr)
     for told in (raw + lost)[:20]:
         print(told, file=sys.stderr)
-    options.settings |= {"writes": counts, "distinct": min(len(plan), most)}
+    options.settings |= {"changes": counts, "distinct": min(len(plan), most)}
     return [
         Figure("errors injected", done, ">=", most),
         Figure("raw errors", len(raw), "<=", 0),
@@ -271,14 +321,14 @@ def numbers(place: Path) -> Said:
         return [event.number for event in store.log.history(1000)]
 
 
-def _plan(counts: dict[str, int]) -> list[tuple[str, int, int]]:
-    """Return every write of every command with each error, the first writes of all first."""
+def _plan(counts: dict[str, int]) -> list[tuple[str, int, int, bool]]:
+    """Return every change of every command with each failure, the first changes of all first."""
     return [
-        (command, n, code)
+        (command, n, *failure)
         for n in range(1, max(counts.values()) + 1)
-        for command, writes in counts.items()
-        for code in CODES
-        if n <= writes
+        for command, changes in counts.items()
+        for failure in FAILURES
+        if n <= changes
     ]
 
 

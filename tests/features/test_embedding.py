@@ -13,7 +13,7 @@ from PIL import Image
 
 from lookalike.core.arrays import MAX_HEADER_BYTES, load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
-from lookalike.features import FEATURES, Described, Embedding, describe_files
+from lookalike.features import FEATURES, Described, Embedding, describe_files, onnx_model
 from lookalike.features.embedding import fit_square
 from lookalike.images import Refused
 
@@ -60,6 +60,45 @@ def model(
 
 def unit(*values):
     return np.array(values) / np.linalg.norm(values)
+
+
+def looping():
+    """A model whose loop never ends."""
+    body = helper.make_graph(
+        [helper.make_node("Identity", [one], [f"{one} out"]) for one in ("go", "v")],
+        "body",
+        [
+            helper.make_tensor_value_info("n", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("v", TensorProto.FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info("go out", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("v out", TensorProto.FLOAT, None),
+        ],
+    )
+    graph = helper.make_graph(
+        [
+            helper.make_node("ReduceMean", ["pixels"], ["mean"], axes=[2, 3], keepdims=0),
+            helper.make_node("Loop", ["count", "true", "mean"], ["pooled"], body=body),
+        ],
+        "loop",
+        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ("n", 3, 8, 8))],
+        [helper.make_tensor_value_info("pooled", TensorProto.FLOAT, None)],
+        [
+            helper.make_tensor("count", TensorProto.INT64, [], [2**62]),
+            helper.make_tensor("true", TensorProto.BOOL, [], [True]),
+        ],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    made.ir_version = 8
+    return made.SerializeToString()
+
+
+def test_a_model_that_never_ends_is_stopped(monkeypatch):
+    monkeypatch.setattr(onnx_model, "MAX_SECONDS", 0.2)
+    with pytest.raises(InvalidInput, match="does not run on pictures"):
+        Embedding(looping())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 import io
 import os
 import pickle
+import random
 import sys
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -95,6 +97,25 @@ def test_tensors_are_read_with_offsets_and_strides():
     assert read["empty"].shape == (0, 3)
 
 
+def test_a_mutated_file_is_damaged_or_read_within_its_size():
+    content = torch_file({"plain": tensor(), "turned": tensor(shape=(3, 2), strides=(1, 3))})
+    rng, damaged = random.Random(0), 0
+    tracemalloc.start()
+    for _ in range(3000):
+        changed = bytearray(content[: rng.randrange(len(content)) if rng.random() < 0.1 else None])
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(changed) + 1)
+            changed[at : at + rng.randint(0, 2)] = rng.randbytes(rng.randint(0, 2))
+        try:
+            read_tensors(bytes(changed), name="file")
+        except DamagedFile:
+            damaged += 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert damaged > 2000
+    assert peak < 1 << 20
+
+
 @pytest.mark.parametrize(
     ("module", "name"),
     [
@@ -142,6 +163,9 @@ def test_a_name_given_on_the_stack_is_refused_too():
         torch_file({"a": tensor()}, storage=(10**15).to_bytes(8, "little")),
         torch_file({"a": tensor(length=10**15)}, storage=(10**15).to_bytes(8, "little")),
         torch_file({"a": tensor(offset=1)}),
+        # Small in the file, and not in memory.
+        torch_file({"a": tensor(shape=(10**4, 10**4), strides=(0, 0))}),
+        b"\x80\x02Nr" + (1 << 28).to_bytes(4, "little") + b".",
         torch_file({"a": tensor(offset=-1)}),
         torch_file({"a": tensor(offset=100, shape=(1,), strides=(1,))}),
         torch_file({"a": tensor(strides=(3,))}),

@@ -443,8 +443,8 @@ class Collection:
         limits : Limits, optional
             What the query may cost to decode before it is refused.
         who : str
-            Whose votes count beside the *shared* ones: those of the owner and of people the owner
-            trusts. The owner's searches, with an empty name, use the shared ones.
+            Whose votes and labels count beside the *shared* ones: those of the owner, whose name is
+            empty, and of people the owner trusts.
         """
         among = matching(self._session, where)
         return searching.search(
@@ -461,6 +461,7 @@ class Collection:
         offset: int = 0,
         where: Filter | None = None,
         min_score: float | None = None,
+        who: str = "",
     ) -> list[Match]:
         """Find pictures by words: those labelled with them, named so, and those they probably fit.
 
@@ -476,23 +477,28 @@ class Collection:
             The ranker whose words to use; by default the first that knows any.
         learned : bool
             Whether to use what was learned; else labels, names and start words answer.
-        k, offset, where
+        k, offset, where, who
             As for :meth:`search`.
         min_score : float, optional
             Leave out pictures that score less; labels and names score 1.
         """
-        return self.words.ranked(word, by, where, learned).page(self._session, k, offset, min_score)
+        result = self.words.ranked(word, by, where, learned, who)
+        return result.page(self._session, k, offset, min_score)
 
-    def export(self, path: str | Path, *, by: str | None = None) -> None:
+    def export(self, path: str | Path, *, by: str | None = None, who: str = "") -> None:
         """Write what was learned so that vectors kept elsewhere can be searched with it.
 
         The file is safetensors, with a recipe of some ten lines of NumPy beside it.
         """
-        exporting.export(self._session.rankers.get(by), self._session.database, Path(path))
+        ranker = self._session.rankers.get(by, who=who)
+        exporting.export(ranker, self._session.database, Path(path), who)
 
-    def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
+    def suggest(
+        self, picture: Ref, k: int = 8, *, by: str | None = None, who: str = ""
+    ) -> list[Suggestion]:
         """Suggest ``k`` words for a picture that it has not got and was not refused, best first.
 
         They come from what was learned, from the labels of similar pictures, and from start words.
+        The labels that ``who`` gave count beside the shared ones.
         """
-        return suggesting.suggest(self._session, picture, k, by)
+        return suggesting.suggest(self._session, picture, k, by, who)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,12 +51,15 @@ class AnnotationFigures:
         p_sib@k by level and k; empty without a tree.
     pictures : int
         The number of pictures with a true word; means are over these.
+    each : array of shape (pictures, 1 + cutoffs)
+        The average precision, then p@k by k, of each.
     """
 
     precision: dict[int, float]
     mean_average_precision: float
     sibling_precision: dict[int, dict[int, float]]
     pictures: int
+    each: NDArray[np.float64] = field(compare=False, repr=False)
 
 
 def sibling_precision_at_k(
@@ -162,8 +165,7 @@ def evaluate_annotation(
         )
     learned = len(annotator.words_)
     groups = {} if tree is None else {level: tree.groups(words, level) for level in levels}
-    average = 0.0
-    precision = np.zeros(len(limits))
+    each = np.zeros((len(taught), 1 + len(limits)))
     by_level = {level: np.zeros(len(limits)) for level in groups}
     step = max(1, block_scores // len(words))
     for start in range(0, len(taught), step):
@@ -173,18 +175,21 @@ def evaluate_annotation(
         relevant = truth[:, :learned].toarray()
         judged = judge(scores, relevant, cutoffs=limits)
         result = relevant.sum(axis=1) / true_words[rows]
-        average += float(np.nansum(judged.average_precision * result))
-        precision += np.nansum(judged.precision, axis=0)
+        own = each[start : start + step]
+        own[:, 0] = np.nan_to_num(judged.average_precision * result)
+        own[:, 1:] = np.nan_to_num(judged.precision)
         for level, members in groups.items():
             siblings = _siblings(truth, members, relevant)
             by_level[level] += np.nansum(judge(scores, siblings, cutoffs=limits).precision, axis=0)
         progress(start + len(rows), len(taught))
     count = len(taught)
+    average, *precision = each.mean(axis=0)
     return AnnotationFigures(
-        _by_cutoff(limits, precision / count),
-        average / count,
+        _by_cutoff(limits, np.array(precision)),
+        float(average),
         {level: _by_cutoff(limits, total / count) for level, total in by_level.items()},
         count,
+        each,
     )
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from threading import Timer
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -30,6 +31,10 @@ _PIXEL_RANGES = {  # ONNX, MetadataProps: Image.NominalPixelRange -> mean, stand
     "Normalized_0_1": (0.0, 1.0),
     "Normalized_1_1": (0.5, 0.5),
 }
+
+
+MAX_SECONDS = 60.0
+"""How long a model may run at once: its loops need not end."""
 
 
 class ImageModel:
@@ -73,7 +78,7 @@ class ImageModel:
         """Return vectors (n, dimension) for bytes (n, side, side, 3); n is at most ``batch``."""
         tensor = self._tensor(pixels)
         try:
-            outputs = self._session.run([self.output], {self._input: tensor})
+            outputs = self._outputs([self.output], tensor)
         except Exception as error:  # the runtime's errors have no public base class
             raise InvalidInput(
                 f"{self._who} fails on a picture: {error}. Leave the picture out, or use another "
@@ -87,6 +92,19 @@ class ImageModel:
                 f"whose output has a fixed size."
             )
         return vectors.reshape(-1, self.dimension)[: len(pixels)]
+
+    def _outputs(self, names: list[str], tensor: NDArray[Any]) -> list[Any]:
+        import onnxruntime
+
+        options = onnxruntime.RunOptions()
+        timer = Timer(MAX_SECONDS, setattr, (options, "terminate", True))
+        timer.daemon = True
+        timer.start()
+        try:
+            result: list[Any] = self._session.run(names, {self._input: tensor}, options)
+        finally:
+            timer.cancel()
+        return result
 
     def _tensor(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
         """Return bytes normalised for the model; a fixed batch is padded with zeros."""
@@ -108,7 +126,7 @@ class ImageModel:
         pixels = np.full((pictures, self.side, self.side, 3), 127, dtype=np.uint8)
         names = [output.name for output in self._session.get_outputs()]
         try:
-            outputs = self._session.run(names, {self._input: self._tensor(pixels)})
+            outputs = self._outputs(names, self._tensor(pixels))
         except Exception as error:  # the runtime's errors have no public base class
             raise InvalidInput(
                 f"{self._who} does not run on pictures of {self.side} × {self.side} in "

@@ -3,13 +3,15 @@
 The file is a sequence of pickles (magic number, protocol, system facts, a dictionary of tensors,
 the keys of the storages) followed by the raw storages. This is the only place in the project that
 reads a pickle: the unpickler accepts ordered dictionaries and tensors over plain number storages,
-and rejects everything else.
+and rejects everything else. Memory is bounded by the size of the file.
 """
 
 import pickle
 from collections import OrderedDict
 from dataclasses import dataclass
 from io import BytesIO
+from math import prod
+from pickletools import genops
 from typing import Any
 
 import numpy as np
@@ -94,11 +96,10 @@ def read_tensors(content: bytes, *, name: str) -> dict[str, NDArray[Any]]:
     """
     stream = BytesIO(content)
     try:
-        magic, protocol, _ = (_Reader(stream).load() for _ in range(3))
+        magic, protocol, _ = (_load(stream) for _ in range(3))
         if (magic, protocol) != (_MAGIC, _PROTOCOL):
             raise _Refusal("its magic number is wrong")
-        entries = _Reader(stream).load()
-        keys = _Reader(stream).load()
+        entries, keys = _load(stream), _load(stream)
         if not isinstance(entries, OrderedDict) or not isinstance(keys, list):
             raise _Refusal("it has no dictionary of tensors")
         storages = _read_storages(stream, entries, keys)
@@ -107,6 +108,16 @@ def read_tensors(content: bytes, *, name: str) -> dict[str, NDArray[Any]]:
         raise DamagedFile(f"{name} is not a supported PyTorch file: {error}.") from error
     except Exception as error:  # a damaged pickle can raise nearly anything
         raise DamagedFile(f"{name} is damaged or not an old-style PyTorch file: {error}") from error
+
+
+def _load(stream: BytesIO) -> Any:
+    begin, size = stream.tell(), stream.getbuffer().nbytes
+    for opcode, place, _ in genops(stream):
+        # The unpickler makes room for all places up to the one that is named.
+        if opcode.name.endswith("PUT") and isinstance(place, int) and place > size:
+            raise _Refusal("it names a place beyond its end")
+    stream.seek(begin)
+    return _Reader(stream).load()
 
 
 def _read_storages(
@@ -131,7 +142,7 @@ def _array(tensor: _Tensor, storages: dict[str, NDArray[Any]]) -> NDArray[Any]:
     reach = 1 + sum(
         (side - 1) * stride for side, stride in zip(tensor.shape, tensor.strides, strict=True)
     )
-    if 0 not in tensor.shape and reach > flat.size:
+    if 0 not in tensor.shape and max(reach, prod(tensor.shape)) > flat.size:
         raise _Refusal("a tensor extends beyond its storage")
     strides = [stride * flat.itemsize for stride in tensor.strides]
     return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False).copy()

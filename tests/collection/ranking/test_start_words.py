@@ -100,7 +100,7 @@ def test_start_words_stay_where_learning_gained_nothing(fresh):
     learned = fresh.learn(given | {paths[0]: ["Urlaub", "Katze"]}).words
     assert learned.before == learned.after
     assert not learned.published
-    assert "no better than by frequency, so it is not used" in learned.reason
+    assert "not clearly better than ranking words by frequency" in learned.reason
     assert fresh.words.tag(paths).pictures == before
 
 

@@ -1,7 +1,6 @@
 import pytest
 
-from lookalike.collection import Collection, Figures, Gain, InUse
-from lookalike.collection.log.examples import Commonest
+from lookalike.collection import Collection, Gain, InUse
 from lookalike.collection.training import teaching
 from lookalike.collection.vectors.space import reduction_is_due
 from lookalike.core.evidence import Difference
@@ -178,15 +177,11 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
         assert collection.add([tmp_path / "p"]).learned_again is None
 
 
-@pytest.mark.parametrize("judge", ["paired_gain", "word_figures"])
+@pytest.mark.parametrize("judge", ["paired_gain", "paired_words_gain"])
 def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, judge):
     def worsen(collection):
-        def judged(model, *_):
-            return Figures(0.9 if isinstance(model, Commonest) else 0.8, 0.9, 0.9, 4)
-
         worse = Gain(Difference(-0.1, 0.01), Difference(0.0, 0.0), 4)
-        by = {"paired_gain": lambda *_: worse, "word_figures": judged}
-        monkeypatch.setattr(teaching, judge, by[judge])
+        monkeypatch.setattr(teaching, judge, lambda *_: worse)
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
@@ -199,7 +194,7 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
             assert collection.search(1, 9) == collection.search(1, 9, learned=False)
         else:
             assert not again.words.published
-            assert "ranks words no better" in added.unlearned_words
+            assert "is not clearly better than ranking words" in added.unlearned_words
             assert added.unlearned_words == again.words.reason
             assert (ranker.number, ranker.annotator) == (3, None)
             sources = {match.source for match in collection.search_word("rot", 99)}

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lookalike.collection import Ask, Collection
+from lookalike.service.web.app import make_app
 from lookalike.service.web.decoding.decoder import Decoder
 from lookalike.service.web.security.keys import KEY_FILE, make_key, revoke_keys
 from lookalike.service.web.security.users import Rates
@@ -533,11 +534,17 @@ def test_an_upload_that_cannot_be_kept_is_told(client, store, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr("lookalike.service.web.api.pictures.write_whole", full)
-        refused(client.post("/api/pictures", content=png()), 409, "No space left")
+        refused(client.post("/api/pictures", content=png()), 507, "No space left")
     with monkeypatch.context() as patched:
         patched.setattr(Collection, "add", full)
         assert client.post("/api/pictures", content=png()).status_code == 500
     assert not list((store.path / "uploads").iterdir())
+
+
+def test_the_environment_has_no_requests_reported_elsewhere(store, monkeypatch):
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
+    config = getattr(make_app(store), "_telemetry", {})  # which older versions lack
+    assert not any(config.get(part) for part in ("auto_configure", "tracing", "metrics", "logs"))
 
 
 @pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**70])

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from lookalike.core.errors import InvalidInput
 from lookalike.service.web.security.bodies import Closing
-from lookalike.service.web.security.guard import POLICY, SMALL_BODY, Guard
+from lookalike.service.web.security.guard import MAX_GUESSES, POLICY, SMALL_BODY, Guard
 from lookalike.service.web.security.keys import Keys
 from lookalike.service.web.settings import Settings
 from tests.service.web.asking import ask, ask_now
@@ -189,6 +189,25 @@ def test_every_route_by_every_role(method, path, caplog):
     by_cookie = entered(app, KEY)
     assert (status(by_cookie) == 403) is not looking
     assert (status(entered(app, READ_KEY)) == 403) is not looking
+
+
+def test_guesses_of_keys_are_limited():
+    """After twenty wrong keys in a minute no key of a client is looked at, right or wrong."""
+    app = guard(SHUT)
+    asked = {"host": "photos.example"}
+    cookie = entered(app, KEY)
+    for number in range(MAX_GUESSES - 1):
+        assert ask(app, "GET", "/", headers=bearer(f"{number:024}"), **asked).status == 401
+    assert ask(app, "POST", "/enter", body=[b"key=wrong"], **asked).status == 401
+    for answer in (
+        ask(app, "GET", "/", headers=bearer("x" * 24), **asked),
+        ask(app, "GET", "/", headers=bearer(KEY), **asked),
+        ask(app, "POST", "/enter", body=[b"key=" + KEY.encode()], **asked),
+    ):
+        assert answer.status == 429
+        assert int(answer.headers["retry-after"]) > 0
+    # Who has signed in goes on.
+    assert ask(app, "GET", "/", headers=cookie, **asked).status == 200
 
 
 @pytest.mark.parametrize("path", ["/enter/", "/ENTER", "//enter", "/static/style.css/", "/static"])

@@ -216,24 +216,39 @@ class Named:
         held_before, learned_before = earlier or (np.zeros(0, np.int64), np.zeros(0, np.int64))
         judges = np.isin(self.ids, held_before)
         fresh = np.flatnonzero(~judges & ~np.isin(self.ids, learned_before))
-        links = self.relevance.links
-        left = np.bincount(links.indices, minlength=len(self.words))
+        before = self._held(np.flatnonzero(judges), len(self.ids))
+        most = max(len(before.held) + round(hold_back * len(fresh)), MIN_HELD)
+        mixed = self._mixed(rng.permutation(fresh))
+        split = self._held(np.concatenate([before.held, mixed]), most)
+        return replace(split, why=self._problem(split.held))
+
+    def more_splits(
+        self, first: Split, rng: np.random.Generator, min_judges: int
+    ) -> Iterator[Split]:
+        """Yield further splits of at most the same size, until ``min_judges`` pictures judge.
+
+        No picture judges twice.
+        """
+        left, judging = first.train, len(first.held)
+        while judging < min_judges:
+            split = self._held(rng.permutation(left), len(first.held))
+            if not split.held.size:
+                return
+            left = np.setdiff1d(left, split.held)
+            judging += len(split.held)
+            yield split
+
+    def _held(self, rows: NDArray[np.intp], most: int) -> Split:
+        """Return a split whose held side has the first rows without which each word is learned."""
+        left = np.bincount(self.relevance.links.indices, minlength=len(self.words))
         held: list[int] = []
-
-        def hold(rows: NDArray[np.intp], most: int) -> None:
-            for row in rows.tolist():
-                if len(held) >= most:
-                    return
-                mine = self._numbers(row)
-                if (left[mine] > 1).all():
-                    left[mine] -= 1
-                    held.append(row)
-
-        hold(np.flatnonzero(judges), len(self.ids))
-        most = max(len(held) + round(hold_back * len(fresh)), MIN_HELD)
-        hold(self._mixed(rng.permutation(fresh)), most)
+        for row in rows.tolist():
+            mine = self._numbers(row)
+            if len(held) < most and (left[mine] > 1).all():
+                left[mine] -= 1
+                held.append(row)
         sides = np.sort(np.array(held, np.intp))
-        return Split(np.setdiff1d(np.arange(len(self.ids)), sides), sides, self._problem(sides))
+        return Split(np.setdiff1d(np.arange(len(self.ids)), sides), sides)
 
     def _numbers(self, row: int) -> NDArray[np.intp]:
         """Return the numbers of a picture's words."""

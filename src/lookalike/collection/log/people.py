@@ -1,5 +1,6 @@
 """Events about people: whom the owner trusts, whose labels are accepted, all of a person undone."""
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,6 +20,8 @@ from lookalike.core.text import counted, shown, word_key
 
 UNDOABLE = ("votes", "tags", "refusals", "removals")
 """What of a person can be undone at once."""
+
+_TIME = re.compile(r"([0-9]{4}(-[0-9]{2}){0,2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}Z?)?)?)?")
 
 
 class _Word(Event):
@@ -106,6 +109,11 @@ def undoable(
 ) -> dict[str, list[int]]:
     """Return the events of a person that count, by what they are, since a time in UTC."""
     wanted = [*kinds]
+    if not _TIME.fullmatch(since):
+        raise InvalidInput(
+            f"Collection.people: since must be a day or a time in UTC, as 2026-11-05 or "
+            f"2026-11-05T09:30:00Z; got {since!r:.80}."
+        )
     if wrong := [kind for kind in wanted if kind not in UNDOABLE]:
         raise InvalidInput(
             f"Collection.people: {wrong[0]!r:.80} cannot be undone at once. Choose from "

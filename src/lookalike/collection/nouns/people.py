@@ -87,9 +87,13 @@ class People(Noun):
                 entry.append(events.Acceptance(name))
         return entry.result
 
-    def proposals(self, name: str | None = None) -> list[Proposal]:
-        """Return the labels of people who are not trusted that wait to be accepted."""
-        return people.proposals(self._session.database, name)
+    def proposals(self, name: str | None = None, picture: int | None = None) -> list[Proposal]:
+        """Return the labels of people who are not trusted that wait to be accepted.
+
+        Of one person or of one picture, where these are given. A label is accepted singly by
+        giving it as the owner or somebody trusted, and rejected by refusing it.
+        """
+        return people.proposals(self._session.database, name, picture)
 
     def undo(
         self,

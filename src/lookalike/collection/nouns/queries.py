@@ -15,6 +15,7 @@ from lookalike.collection.nouns.selection import matching
 from lookalike.collection.pictures.describing import read_picture
 from lookalike.collection.search import albums, searching
 from lookalike.collection.store.albums import SavedSearch
+from lookalike.collection.store.people import OWNER
 from lookalike.collection.store.queries import Ask, Ref, query_thumbnail
 from lookalike.collection.vectors import queries
 from lookalike.collection.vectors.queries import Box, Query
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 class Queries(Noun):
     """Pictures from elsewhere to search with, and why a search found what it found."""
 
-    def reach(self, ask: Ask, *, by: str | None = None) -> float | None:
+    def reach(self, ask: Ask, *, by: str | None = None, who: str = OWNER) -> float | None:
         """Return the share of what was learned from labels or clicks that a search uses.
 
         From 0 to 1, the more the nearer the query is to what was taught; None if nothing was
         learned. Votes count besides.
         """
-        ranker, ledger = self._session.rankers.get(by), self._session.rankers.layer()
+        ranker, ledger = self._session.rankers.get(by, who=who), self._session.rankers.layer(who)
         return searching.reach(self._session.database, ranker, ledger, ask)
 
     def keep(
@@ -79,6 +80,7 @@ class Queries(Noun):
         *,
         by: str | None = None,
         named: Callable[[Ref], str] | None = None,
+        who: str = OWNER,
     ) -> list[str]:
         """Explain why a picture was found for a query, in sentences, the most telling first.
 
@@ -87,7 +89,7 @@ class Queries(Noun):
         from lookalike.collection.search.explaining import reasons
 
         queries.check_ask(ask)
-        ranker = self._session.rankers.get(by)
+        ranker = self._session.rankers.get(by, who=who)
         annotator = self._session.rankers.sound_annotator(ranker)
         return reasons(ranker, annotator, self._session.database, ask, picture, k, named)
 

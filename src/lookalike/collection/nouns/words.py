@@ -16,6 +16,7 @@ from lookalike.collection.search.tagging import FileTagging, Tagging
 from lookalike.collection.search.words import Ranked, check_text, rank_word, spelling
 from lookalike.collection.store import labels
 from lookalike.collection.store.filter import Filter
+from lookalike.collection.store.people import OWNER
 from lookalike.core.checks import check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key
@@ -32,9 +33,10 @@ class Words(Noun):
         by: str | None = None,
         learned: bool = True,
         where: Filter | None = None,
+        who: str = OWNER,
     ) -> WordCounts:
         """Count the pictures that :meth:`search_word` finds, in each of its parts."""
-        return self.ranked(word, by, where, learned).counts
+        return self.ranked(word, by, where, learned, who).counts
 
     def damage(self, by: str | None = None) -> str:
         """Return why searches by words and suggestions do without something that was learned.
@@ -127,15 +129,17 @@ class Words(Noun):
         )
         return Tagging(tagging.pictures, [*files.problems, *tagging.refused], ignored=files.ignored)
 
-    def ranked(self, word: str, by: str | None, where: Filter | None, learned: bool) -> Ranked:
+    def ranked(
+        self, word: str, by: str | None, where: Filter | None, learned: bool, who: str
+    ) -> Ranked:
         """Return all that a search by word finds, again while nobody has written since."""
         text = check_text(word)
         if where is not None:
             where.check()
         return self._session.answers.get(
-            ("word", text, by, where, learned),
+            ("word", text, by, where, learned, who),
             lambda: rank_word(
-                self._session, text, by, matching(self._session, where), learned=learned
+                self._session, text, by, matching(self._session, where), learned=learned, who=who
             ),
         )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lookalike.collection.store.models import CodeFigures, Figures, Gain
+from lookalike.collection.store.models import CodeFigures, Gain
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,14 @@ class Gate:
         """
         return over_start.is_certain and gain.is_better
 
-    def passes_words(self, before: Figures, after: Figures, *, first: bool) -> bool:
-        """Return whether an annotator ranks words as well as the one in use.
+    def passes_words(self, over_commonest: Gain, gain: Gain | None) -> bool:
+        """Return whether an annotator is certain to rank words better than by frequency.
 
-        The first must rank them better than by frequency, in mean average precision alone: words
-        that half of all pictures have are hard to beat at rank 1, and say little.
+        In mean average precision alone: words that half of all pictures have are hard to beat at
+        rank 1, and say little. To replace one in use it must besides rank no worse than that,
+        by which there is a ``gain``.
         """
-        if first:
-            return after.mean_average_precision > before.mean_average_precision
-        return (
-            after.mean_average_precision >= before.mean_average_precision
-            and after.precision_at_1 >= before.precision_at_1
-        )
+        return over_commonest.mean_average_precision.is_gain and (gain is None or gain.is_no_worse)
 
     def passes_codes(self, figures: CodeFigures) -> bool:
         """Return whether codes spare a search half of the pictures, or were asked for as they are.

@@ -12,6 +12,7 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.votes.turning import LIMIT
 from lookalike.core.arrays import save_arrays, write_whole
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import shown
 from lookalike.similarity.base import Formula
 
 KIND = "query_transform/3"
@@ -19,7 +20,7 @@ KIND = "query_transform/3"
 Arrays = dict[str, NDArray[Any]]
 
 
-def export(ranker: Ranker, database: Database, path: Path) -> None:
+def export(ranker: Ranker, database: Database, path: Path, who: str) -> None:
     """Write the similarity that searches use, and beside it how to use it.
 
     For vectors q and p as the feature makes them, brought into the space of the ranker, a search
@@ -29,17 +30,20 @@ def export(ranker: Ranker, database: Database, path: Path) -> None:
 
     where v gives what the similarity stores of a picture, times its scale, u what it asks with,
     and t how votes turn a query (:mod:`lookalike.collection.votes.turning`). What was said of
-    a query itself does not go along.
+    a query itself does not go along. The file says whose layers it has: those of the owner and of
+    trusted people, with those of ``who`` if they are neither.
 
     The same state gives the same bytes.
 
     Parameters
     ----------
     ranker : Ranker
+        With the layers of ``who``.
     database : Database
     path : Path
         A name that ends in ``.safetensors``; a file there is replaced, and so is the recipe,
         whose name is that with ``.md`` put after it.
+    who : str
     """
     if path.suffix != ".safetensors":
         raise InvalidInput(
@@ -47,7 +51,7 @@ def export(ranker: Ranker, database: Database, path: Path) -> None:
         )
     formula = ranker.similarity.formula()
     arrays = {**formula.arrays, **_votes(ranker), **_reduction(ranker)}
-    manifest = _manifest(ranker, database, recipe(formula, arrays))
+    manifest = _manifest(ranker, database, recipe(formula, arrays), who)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save_arrays(path, arrays, kind=KIND, manifest=manifest)
@@ -78,7 +82,7 @@ def _reduction(ranker: Ranker) -> Arrays:
     return {"reduction_mean": reduction.mean_, "reduction": reduction.components_}
 
 
-def _manifest(ranker: Ranker, database: Database, text: str) -> dict[str, Any]:
+def _manifest(ranker: Ranker, database: Database, text: str, who: str) -> dict[str, Any]:
     feature, standing = ranker.space.feature, ranker.votes.standing
     return {
         "feature": feature.name,
@@ -91,6 +95,8 @@ def _manifest(ranker: Ranker, database: Database, text: str) -> dict[str, Any]:
         "learned_from": models.source_of(database, ranker.number)[0],
         "votes": standing.votes,
         "strength": standing.strength,
+        "layers": "mine" if who else "shared",
+        "person": who,
         "recipe": text,
     }
 
@@ -158,7 +164,10 @@ def _page(manifest: dict[str, Any]) -> str:
         taught.append(f"model {manifest['model']}, learned from {source}")
     if manifest["strength"]:
         votes = "vote" if manifest["votes"] == 1 else "votes"
-        taught.append(f"{manifest['votes']:,} {votes}")
+        whose = "of the owner and of trusted people"
+        if manifest["person"]:
+            whose = f"{whose}, and of {shown(manifest['person'])}"
+        taught.append(f"{manifest['votes']:,} {votes} {whose}")
     rows = " of a SciPy CSR matrix" if manifest["sparse"] else ""
     return f"""# Search with what was learned
 

@@ -14,7 +14,7 @@ from lookalike.collection.ranking.start_words import MIN_SURE
 from lookalike.collection.search.lexicon import Lexicon, PictureTag
 from lookalike.collection.search.matches import Source
 from lookalike.collection.store import labels as stored
-from lookalike.collection.store import rankers
+from lookalike.collection.store import people, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.queries import Ask, Ref, query_record
 from lookalike.core.checks import check_whole
@@ -67,7 +67,7 @@ _MIN_SPREAD = 1e-9
 _key = lru_cache(1 << 16)(word_key)
 
 
-def suggest(session: Session, ref: Ref, k: int, by: str | None) -> list[Suggestion]:
+def suggest(session: Session, ref: Ref, k: int, by: str | None, who: str) -> list[Suggestion]:
     """Return words that may suit a picture or a kept query and were not said of it, best first.
 
     They come from the annotator, as far as it is sure, and from the labelled pictures most alike by
@@ -75,7 +75,7 @@ def suggest(session: Session, ref: Ref, k: int, by: str | None) -> list[Suggesti
     before anything is learned anew. There, a word counts by the share of those pictures that have
     it beyond the share of all labelled pictures that do. Where a word was refused for pictures
     most alike, that counts against it. Start words that were not learned come last, the most
-    telling first.
+    telling first. What the person who asks said counts as if everybody's labels had it.
 
     Raises
     ------
@@ -83,15 +83,24 @@ def suggest(session: Session, ref: Ref, k: int, by: str | None) -> list[Suggesti
         If there is no such picture or query.
     """
     check_whole("suggest", "k", k, 1)
-    ranker, database = session.rankers.get(by, learned=False), session.database
+    database, ranker = session.database, session.rankers.get(by, learned=False, who=who)
     lexicon = Lexicon.of(session, ranker, session.rankers.sound_annotator(ranker))
+    own = people.own_words(database, who)
     vector = ranker.source(database).ask(Ask((ref,)))
-    keys = _keys(database, ref)
+    keys = _keys(database, ref) | {key for number, key in own if number == ref}
     tags = _tags(lexicon, ref, keys, int(k))
-    near = _neighbours(ranker, database, vector, ref)
+    near = _neighbours(ranker, database, vector, ref, {number for number, _ in own})
     labels = stored.labels(database, near)
+    for (number, key), one in own.items():
+        if number in near:
+            others = [name for name in labels.pop(number, []) if _key(name) != key]
+            if names := [*others, *([one.word] if one.shows else [])]:
+                labels[number] = names
     having = _holders((number, name) for number, names in labels.items() for name in names)
     refusing = stored.refusals(database, near)
+    for (number, key), one in own.items():
+        if number in near:
+            (set.discard if one.shows else set.add)(refusing.setdefault(key, set()), number)
     spelled = {_key(name): name for names in labels.values() for name in names}
     seen = {name for names in labels.values() for name in names}
     used = stored.label_counts(database, seen | {tag.word for tag in tags.values()})
@@ -168,28 +177,33 @@ def _tags(lexicon: Lexicon, ref: Ref, keys: Set[str], k: int) -> dict[str, Pictu
     return {_key(tag.word): tag for tag in (*learned, *start)}
 
 
-def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -> dict[int, float]:
+def _neighbours(
+    ranker: Ranker, database: Database, vector: Vectors, ref: Ref, own: Set[int]
+) -> dict[int, float]:
     """Return the pictures of which something was said that are most alike, and how each counts.
 
     Best first. One counts fully if it is as alike as the nearest of all pictures are, and not at
     all below the middle between these and what any picture has on average.
     """
     index, query = ranker.index, ranker.query(vector)
-    own = np.array([ref if isinstance(ref, int) else -1])
-    hits = ranker.nearest(vector, 4 * NEAREST, exclude=own, among=None, database=database)
+    alone = np.array([ref if isinstance(ref, int) else -1])
+    hits = ranker.nearest(vector, 4 * NEAREST, exclude=alone, among=None, database=database)
     nearest = hits.ids[0] >= 0
     rows = np.unique(np.linspace(0, len(index) - 1, SAMPLE).astype(np.intp))
-    rows = rows[index.ids[rows] != own]
+    rows = rows[index.ids[rows] != alone]
     if not nearest.any():
         return {}
     place = min(NEAREST, 1 + len(index) // 10, int(nearest.sum()))
     top = float(hits.scores[0, place - 1])
     any_two = index.scores(query, index.ids[rows]).ravel()
     middle = (top + float(any_two.mean())) / 2
-    spoken = np.isin(hits.ids[0], stored.with_words(database, hits.ids[0].tolist()))
+    mine = np.array(sorted(own), np.int64)
+    known = stored.with_words(database, hits.ids[0].tolist())
+    spoken = np.isin(hits.ids[0], np.union1d(known, mine))
     if spoken.sum() < NEAREST < len(index):
         # Not among the nearest: those of which something was said are few, or far.
-        hits = index.search(query, NEAREST, exclude=own, among=stored.with_words(database))
+        among = np.union1d(stored.with_words(database), np.intersect1d(mine, index.ids))
+        hits = index.search(query, NEAREST, exclude=alone, among=among)
         spoken = hits.ids[0] >= 0
     ids, alike = hits.ids[0][spoken][:NEAREST], hits.scores[0][spoken][:NEAREST]
     weights = np.clip(

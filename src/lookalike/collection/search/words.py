@@ -20,7 +20,7 @@ from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
 from lookalike.collection.search.lexicon import better_start_words
 from lookalike.collection.search.matches import Match, Source, WordCounts
 from lookalike.collection.search.searching import make_matches
-from lookalike.collection.store import browsing, labels, pictures
+from lookalike.collection.store import browsing, labels, people, pictures
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
@@ -111,7 +111,13 @@ def check_text(text: object) -> str:
 
 
 def rank_word(
-    session: Session, text: str, by: str | None, among: Ids | None, *, learned: bool = True
+    session: Session,
+    text: str,
+    by: str | None,
+    among: Ids | None,
+    *,
+    learned: bool = True,
+    who: str = people.OWNER,
 ) -> Ranked:
     """Return all pictures that a text finds.
 
@@ -120,9 +126,10 @@ def rank_word(
     annotator, unless the start word of that name ranks the pictures better that the annotator was
     judged by; other words are answered by start words, and a word that only people know by what is
     like the pictures they gave it to. Without ``learned``, only labels, names and start words
-    answer. An annotator that is damaged is left out; ``Rankers.words_damage`` tells.
+    answer. An annotator that is damaged is left out; ``Rankers.words_damage`` tells. To a person
+    who is not trusted, the labels they gave and refused count as if they were everybody's.
     """
-    knowing = _Knowing.of(session, by, learned)
+    knowing = _Knowing.of(session, by, learned, who)
     ids = pictures.ids(session.database) if among is None else among
     terms = split(text, knowing.knows)
     by_name = named(session.database, terms)
@@ -184,9 +191,10 @@ class _Knowing:
     annotators: list[tuple[Ranker, Annotator]]
     starts: list[tuple[Ranker, StartWords]]
     trouble: CollectionError | MissingPart | None
+    own: dict[tuple[int, str], people.Proposal]
 
     @classmethod
-    def of(cls, session: Session, by: str | None, learned: bool) -> _Knowing:
+    def of(cls, session: Session, by: str | None, learned: bool, who: str) -> _Knowing:
         """Return what the ranker named knows, then what others do."""
         if by is not None:
             session.rankers.row(by)
@@ -203,7 +211,8 @@ class _Knowing:
             with suppress(CollectionError, MissingPart), _clear_errors():
                 starts += filter(None, [session.rankers.starting(name)])
         known = bool(annotators or starts)
-        return cls(session, by, learned, annotators, starts, None if known else trouble)
+        own = people.own_words(session.database, who)
+        return cls(session, by, learned, annotators, starts, None if known else trouble, own)
 
     def knows(self, term: str) -> bool:
         """Return whether a text is one word: given to a picture, learned, or a start word."""
@@ -211,21 +220,27 @@ class _Knowing:
             any(_has(annotator, term) for _, annotator in self.annotators)
             or any(start.vocabulary.find(term) is not None for _, start in self.starts)
             or labels.is_label(self.session.database, term)
+            or any(key == word_key(term) for _, key in self.own)
         )
 
     def fit(self, term: str, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
         """Return how a term fits pictures."""
         database = self.session.database
-        source, own, likely, other = self._likely(term)
+        source, fitting, likely, other = self._likely(term)
         names = {term, *other}
         given = np.zeros(len(ids), bool)
         for name in names:
             labelled = browsing.matching(database, Filter(tags=(name,)))
             given |= False if labelled is None else np.isin(ids, labelled)
         refused = set[int]().union(*(labels.refused_for(database, name) for name in names))
+        keys = set(map(word_key, names))
+        own = {number: one.shows for (number, key), one in self.own.items() if key in keys}
+        given[np.isin(ids, [number for number, shows in own.items() if not shows])] = False
+        given |= np.isin(ids, [number for number, shows in own.items() if shows])
+        refused = {n for n in refused if not own.get(n)} | {n for n in own if not own[n]}
         if source is None and self.learned and given.any():
-            source, (own, likely) = _LEARNED, self._alike(ids[given])
-        here, there = np.isin(ids, own), np.isin(own, ids)
+            source, (fitting, likely) = _LEARNED, self._alike(ids[given])
+        here, there = np.isin(ids, fitting), np.isin(fitting, ids)
         spread = np.zeros(len(ids))
         spread[here] = likely[there]
         spread[np.isin(ids, [*refused])] = 0

@@ -50,6 +50,11 @@ class Gain:
         """Whether more is found, and the first is right about as often."""
         return self.mean_average_precision.mean > 0 and not self.precision_at_1.is_loss
 
+    @property
+    def is_no_worse(self) -> bool:
+        """Whether as much is found, and the first is right about as often."""
+        return self.mean_average_precision.mean >= 0 and not self.precision_at_1.is_loss
+
     def __str__(self) -> str:
         return (
             f"mean average precision {self.mean_average_precision}, "

@@ -6,6 +6,7 @@ from typing import Any
 
 from lookalike.collection.store import log as rows
 from lookalike.collection.store.database import Database
+from lookalike.core.text import word_key
 
 OWNER = ""
 """The name of the owner: who has the folder, or the full key, and all who need no key."""
@@ -18,7 +19,7 @@ _EVENTS = "SELECT number, json_extract(body, '$.person'), {} FROM events WHERE k
 _LABELS = (
     "SELECT number, who, json_extract(body, '$.word'), json_extract(body, '$.shows'), picture "
     "FROM events JOIN changes ON event = number WHERE kind = 'label' AND body != '' "
-    "AND (?1 IS NULL OR who = ?1) ORDER BY number, picture"
+    "AND (?1 IS NULL OR who = ?1) AND (?2 IS NULL OR picture = ?2) ORDER BY number, picture"
 )
 
 
@@ -56,25 +57,52 @@ def names(database: Database) -> list[str]:
     return sorted(answer | trusted(database))
 
 
-def labels(source: Database | Connection, person: str | None = None) -> list[Proposal]:
+def labels(
+    source: Database | Connection, person: str | None = None, picture: int | None = None
+) -> list[Proposal]:
     """Return what a person, or everybody, said of words and pictures, one by one, in order."""
     return [
-        Proposal(event, who, word, bool(shows), picture)
-        for event, who, word, shows, picture in _read(source, _LABELS, person)
+        Proposal(event, who, word, bool(shows), number)
+        for event, who, word, shows, number in _read(source, _LABELS, person, picture)
     ]
 
 
-def proposals(database: Database, person: str | None = None) -> list[Proposal]:
-    """Return the labels that wait to be accepted: of people who are not trusted, not undone."""
+def proposals(
+    database: Database, person: str | None = None, picture: int | None = None
+) -> list[Proposal]:
+    """Return the labels that wait: of people who are not trusted, not undone and not answered.
+
+    Somebody trusted answers by saying the same or the opposite of the same picture and word.
+    """
     counts, up_to = {OWNER, *trusted(database)}, accepted(database)
     undone = rows.undone(database)
-    return [
-        one
+    waiting: dict[tuple[int, str], dict[str, Proposal]] = {}
+    for one in labels(database, picture=picture):
+        place = one.picture, word_key(one.word)
+        if one.event in undone:
+            continue
+        if one.person in counts or one.event <= up_to.get(one.person, 0):
+            waiting.pop(place, None)
+        else:
+            waiting.setdefault(place, {})[one.person] = one
+    every = [one for some in waiting.values() for one in some.values()]
+    chosen = [one for one in every if person is None or one.person == person]
+    return sorted(chosen, key=lambda one: (one.event, one.picture))
+
+
+def own_words(database: Database, person: str) -> dict[tuple[int, str], Proposal]:
+    """Return what a person who is not trusted said last, by picture and key of the word.
+
+    Of the owner and of trusted people nothing: what they say everybody's labels have.
+    """
+    if person in {OWNER, *trusted(database)}:
+        return {}
+    undone = rows.undone(database)
+    return {
+        (one.picture, word_key(one.word)): one
         for one in labels(database, person)
-        if one.person not in counts
-        and one.event not in undone
-        and one.event > up_to.get(one.person, 0)
-    ]
+        if one.event not in undone
+    }
 
 
 def events_of(source: Database | Connection, person: str, since: str) -> list[rows.Row]:

@@ -1,9 +1,11 @@
 """Judge similarities and annotators by pictures that were held out when they learned."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.models import Figures, Gain
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.evidence import paired_difference
 from lookalike.core.progress import Progress, part_of
@@ -23,6 +26,9 @@ from lookalike.core.vectors import Vectors, dense
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.cosine import Cosine
 from lookalike.supervision import Relevance
+
+if TYPE_CHECKING:
+    from lookalike.evaluate.annotation import AnnotationFigures
 
 LEARN = "(lookalike learn, or Collection.learn)"
 
@@ -90,15 +96,35 @@ def similarity_figures(judged: Judgement) -> Figures:
     )
 
 
-def word_figures(model: Annotator | Commonest, X: Vectors, relevance: Relevance) -> Figures:
+def judge_words(
+    model: Annotator | Commonest, X: Vectors, relevance: Relevance
+) -> AnnotationFigures:
     """Let a model rank the words it knows for pictures, and judge the order by their words."""
     # It draws figures too, and takes long to be imported.
     from lookalike.evaluate import evaluate_annotation
 
-    judged = evaluate_annotation(model, X, relevance)
+    return evaluate_annotation(model, X, relevance)
+
+
+def word_figures(judged: AnnotationFigures) -> Figures:
+    """Return in short how an annotator ranks words."""
     return Figures(
         judged.mean_average_precision, judged.precision[1], judged.precision[10], judged.pictures
     )
+
+
+def paired_words_gain(judged: Iterable[tuple[AnnotationFigures, AnnotationFigures]]) -> Gain:
+    """Compare how two annotators rank words, picture by picture over all splits.
+
+    No picture is judged by another; but splits learn from much the same pictures, so the variance
+    is taken twice here, too.
+    """
+    before, after = (
+        np.concatenate([one.each for one in side]) for side in zip(*judged, strict=True)
+    )
+    alone = sp.identity(len(after), format="csr")
+    average, first = (paired_difference(before[:, n], after[:, n], alone) for n in (0, 1))
+    return Gain(average, first, len(after))
 
 
 def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple[Figures, Figures]:
@@ -134,7 +160,7 @@ def evaluate_words(
     X, judges = ranker.vectors(words.ids[held]), words.relevance.subset(held)
     before = words.commonest(learned)
     after = before if annotator is None else annotator.as_judged
-    return word_figures(before, X, judges), word_figures(after, X, judges)
+    return word_figures(judge_words(before, X, judges)), word_figures(judge_words(after, X, judges))
 
 
 def _unlearned(path: Path, source: str) -> InvalidInput:

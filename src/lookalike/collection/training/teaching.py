@@ -1,10 +1,13 @@
 """Teach a similarity and words: train on one side, judge by the other, and let the gate decide."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
 
 from lookalike.annotation.base import Annotator
-from lookalike.collection.log.examples import Alike, Named
+from lookalike.collection.log.examples import Alike, Named, Split
 from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store.models import Figures, Gain, Ids, NewModel, Trial
@@ -12,15 +15,21 @@ from lookalike.collection.training import choosing
 from lookalike.collection.training.judging import (
     fit_and_judge,
     judge_similarity,
+    judge_words,
     paired_gain,
+    paired_words_gain,
     similarity_figures,
     word_figures,
 )
 from lookalike.core.progress import Progress, part_of
 from lookalike.core.seeds import generator
 from lookalike.core.stored import parameters
+from lookalike.core.vectors import Vectors
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.sparse import SparseSimilarity
+
+if TYPE_CHECKING:
+    from lookalike.evaluate.annotation import AnnotationFigures
 
 _WORDS = (
     "The new annotator ranks words no worse and is now in use.",
@@ -29,7 +38,7 @@ _WORDS = (
 
 _FIRST_WORDS = (
     "The annotator ranks words better than by frequency and is now in use.",
-    "The annotator ranks words no better than by frequency, so it is not used.",
+    "The annotator is not clearly better than ranking words by frequency, so nothing changed.",
 )
 
 
@@ -114,29 +123,39 @@ def teach_words(
 ) -> NewModel:
     """Train annotators on one side, and judge the best by the other, beside the current one.
 
-    Without a current one, beside the commonest words, by mean average precision alone. Each is
-    also tuned and learns its confidence on the side held out, and the best is chosen there: the
-    annotator in use had the same advantage. What passes the gate is then fitted once more, from
-    both sides with the same settings, and keeps the annotator that was judged, to be judged by.
+    And beside the commonest words, by mean average precision alone; where few pictures judge, the
+    best is also cross-validated beside them. Each is tuned and learns its confidence on the side
+    held out, and the best is chosen there: the annotator in use had the same advantage. What passes
+    the gate is then fitted once more, from both sides with the same settings, and keeps the
+    annotator that was judged, to be judged by.
     Where what is known does not allow that, the trial says why it failed.
     """
-    split = words.split(hold_back, generator(settings["random_state"]), earlier)
+    rng = generator(settings["random_state"])
+    split = words.split(hold_back, rng, earlier)
     if split.why:
         return NewModel("words", Trial.failed(split.why, len(words.ids), len(words.words)))
     X = ranker.vectors(words.ids)
     taught = words.relevance.subset(split.train)
     held, judges = X[split.held], words.relevance.subset(split.held)
-    tried: dict[str, Figures] = {}
+    judged: dict[str, AnnotationFigures] = {}
+    untaught = deepcopy(annotators)
     for place, (name, annotator) in enumerate(annotators.items()):
         part = part_of(progress, place, len(annotators))
         annotator.fit(X[split.train], taught, validation=(held, judges), progress=part)
-        tried[name] = word_figures(annotator, held, judges)
+        judged[name] = judge_words(annotator, held, judges)
+    tried = {name: word_figures(figures) for name, figures in judged.items()}
     chosen = choosing.best_of(tried)
-    baseline = words.commonest(split.train) if current is None else current.as_judged
-    before = word_figures(baseline, held, judges)
-    published, reason = decide_words(gate, before, tried, chosen, first=current is None)
+    before = judge_words(words.commonest(split.train), held, judges)
+    more = words.more_splits(split, rng, gate.min_judges)
+    turns = [_words_in_turn(deepcopy(untaught[chosen]), words, one, X) for one in more]
+    over_commonest, gain = paired_words_gain([(before, judged[chosen]), *turns]), None
+    if current is not None:
+        # It has seen the pictures that further splits judge by, so only the first one is fair.
+        before = judge_words(current.as_judged, held, judges)
+        gain = paired_words_gain([(before, judged[chosen])])
+    published, reason = decide_words(gate, over_commonest, gain, tried, chosen)
     trial = Trial(
-        before=before,
+        before=word_figures(before),
         after=tried[chosen],
         published=published,
         reason=reason,
@@ -144,6 +163,7 @@ def teach_words(
         labels=len(words.words),
         held_back=len(split.held),
         method=chosen,
+        gain=gain or over_commonest,
         tried=tried,
     )
     model = annotators[chosen]
@@ -157,6 +177,18 @@ def teach_words(
         source="labels",
         held_back=words.ids[split.held],
         learned_from=words.ids[split.train],
+    )
+
+
+def _words_in_turn(
+    annotator: Annotator, words: Named, split: Split, X: Vectors
+) -> tuple[AnnotationFigures, AnnotationFigures]:
+    """Judge the commonest words, and what an annotator learns, by a further split."""
+    taught, judges = (words.relevance.subset(rows) for rows in (split.train, split.held))
+    annotator.fit(X[split.train], taught, validation=(X[split.held], judges))
+    return (
+        judge_words(words.commonest(split.train), X[split.held], judges),
+        judge_words(annotator, X[split.held], judges),
     )
 
 
@@ -191,14 +223,19 @@ def _fault(gain: Gain) -> str:
 
 
 def decide_words(
-    gate: Gate, before: Figures, tried: Mapping[str, Figures], chosen: str, *, first: bool
+    gate: Gate,
+    over_commonest: Gain,
+    gain: Gain | None,
+    tried: Mapping[str, Figures],
+    chosen: str,
 ) -> tuple[bool, str]:
     """Return whether the chosen one of the annotators tried is published, and why in sentences.
 
-    ``first`` says that there is no annotator to judge it beside, only the commonest words.
+    ``gain`` is that over the annotator in use, None where there is none.
     """
-    published = gate.passes_words(before, tried[chosen], first=first)
-    good, bad = _FIRST_WORDS if first else _WORDS
+    published = gate.passes_words(over_commonest, gain)
+    worse = gain is not None and not gain.is_no_worse
+    good, bad = _WORDS if worse or (published and gain is not None) else _FIRST_WORDS
     means = {name: figures.mean_average_precision for name, figures in tried.items()}
     own = means.pop(chosen)
     choice = ""

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from lookalike.core.text import shown
 from lookalike.service.options import HERE, AsJson, By, CollectionPath, from_home, or_another
 from lookalike.service.screen import Screen
 
@@ -20,6 +21,9 @@ def export(
         ),
     ] = Path("learned.safetensors"),
     by: By = None,
+    who: Annotated[
+        str, typer.Option(help="A person whose votes to use beside the shared ones.")
+    ] = "",
     collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -31,13 +35,15 @@ def export(
 
     screen = Screen(as_json)
     with Collection.open(collection) as store, or_another(store):
-        store.export(out, by=by)
+        store.export(out, by=by, who=who)
     page = recipe_beside(out)
-    screen.say(f"What was learned is in {out}; {page} explains how to use it.")
+    whose = "the owner and trusted people" + (f" and {shown(who)}" if who else "")
+    screen.say(f"What {whose} taught is in {out}; {page} explains how to use it.")
     screen.result(
         {
             "collection": collection,
             "by": by,
+            "who": who,
             "file": out,
             "recipe": page,
             "bytes": out.stat().st_size,

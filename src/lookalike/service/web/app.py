@@ -56,7 +56,7 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         lifespan=_running,
         redirect_slashes=False,
         # Variables of the environment would otherwise have requests reported elsewhere.
-        telemetry={"auto_configure": False, "tracing": False, "metrics": False},
+        telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
         responses={"4XX": {"model": Problem, "description": "Rejected, with the reason."}},
         exception_handlers={
             LookalikeError: _tell_ours,

@@ -10,7 +10,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.images import Limits
 
 MIN_KEY = 16
-"""Minimum length of a key: there is no limit on guesses, so guessing must be hopeless."""
+"""Minimum length of a key: there may be many clients, so guessing must be hopeless."""
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 

@@ -5,6 +5,7 @@ from typing import cast
 from fastapi import Request
 
 from lookalike.collection import OWNER, Collection
+from lookalike.service.web.api.parameters import Search
 from lookalike.service.web.decoding.decoder import Decoder
 from lookalike.service.web.jobs.jobs import Jobs
 from lookalike.service.web.security.users import Rates, client_of
@@ -28,6 +29,11 @@ def jobs_of(request: Request) -> Jobs:
 def person_of(request: Request) -> str:
     """Return whose key a request came with."""
     return str(getattr(request.state, "person", OWNER))
+
+
+def viewer_of(request: Request, search: Search) -> str:
+    """Return whose layers a search uses: those of who asks, or, with an empty name, the shared."""
+    return person_of(request) if search.layers == "mine" else OWNER
 
 
 def speaker(request: Request) -> str:

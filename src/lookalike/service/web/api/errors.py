@@ -1,5 +1,7 @@
 """Error responses of the API: a status and one sentence for every expected error."""
 
+import errno
+import sqlite3
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -79,6 +81,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         "model": Problem,
         "description": "Too many uploads at once, or pictures cannot be decoded at the moment.",
     },
+    507: {"model": Problem, "description": "The disk is full; nothing was changed."},
 }
 """Error responses that every route may return, for OpenAPI."""
 
@@ -96,8 +99,16 @@ def refuse(error: LookalikeError) -> Response:
     if isinstance(error, TooMuch):
         return _problem(429, str(error), wait=error.wait)
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
+    if _is_full_disk(error.__cause__):
+        status = 507
     wait = 5 if isinstance(error, CollectionBusy) else None
     return _problem(status, without_method(str(error)), wait=wait)
+
+
+def _is_full_disk(cause: BaseException | None) -> bool:
+    """Return whether what led to an error says that there is no space left."""
+    is_ours = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
+    return is_ours or getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
 def refuse_values(error: RequestValidationError) -> Response:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from lookalike.collection import Entry, Person, Proposal
 from lookalike.service.web.api.errors import Route
-from lookalike.service.web.api.parameters import By, Statement
+from lookalike.service.web.api.parameters import By, PictureId, Statement
 from lookalike.service.web.security.users import MAX_NAME
 from lookalike.service.web.state import collection_of, speaker
 
@@ -48,19 +48,28 @@ def change(request: Request, answer: Change) -> Entry:
 
 
 @router.get("/people/proposals", summary="List proposed labels")
-def proposals(request: Request, name: Annotated[Name | None, Query()] = None) -> list[Proposal]:
-    """Return the labels of people who are not trusted that wait to be accepted."""
-    return collection_of(request).people.proposals(name)
+def proposals(
+    request: Request,
+    name: Annotated[Name | None, Query()] = None,
+    picture: Annotated[PictureId | None, Query(description="Only of this picture.")] = None,
+) -> list[Proposal]:
+    """Return the labels of people who are not trusted that wait to be accepted.
+
+    Accept one by giving the label (`/api/tags`), reject it by refusing it, and accept all of a
+    person with `POST /api/people`.
+    """
+    return collection_of(request).people.proposals(name, picture)
 
 
 @router.get("/people/undo", summary="Preview undoing a person")
 def preview(
     request: Request,
     name: Annotated[Name, Query()],
-    since: Annotated[str, Query(max_length=32)] = "",
+    kinds: Annotated[list[Kind], Query(max_length=len(ALL))] = [*ALL],  # noqa: B006
+    since: Annotated[str, Query(max_length=32, description="Only from this time on, in UTC.")] = "",
 ) -> dict[str, int]:
     """Return how many events of each kind would be undone."""
-    return collection_of(request).people.preview(name, since=since)
+    return collection_of(request).people.preview(name, kinds, since=since)
 
 
 @router.post("/people/undo", summary="Undo what a person said")

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from pydantic import BaseModel, Field
 
-from lookalike.collection import OWNER, Ask, KnownWord
+from lookalike.collection import Ask, KnownWord
 from lookalike.service.answers import Reasons, SearchPage, Suggestions
 from lookalike.service.web.api.answers import matches
 from lookalike.service.web.api.errors import Route
@@ -20,7 +20,7 @@ from lookalike.service.web.api.parameters import (
     ask,
     ref,
 )
-from lookalike.service.web.state import collection_of, next_page, person_of
+from lookalike.service.web.state import collection_of, next_page, person_of, viewer_of
 
 router = APIRouter(tags=["search"], route_class=Route)
 
@@ -40,7 +40,7 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
     # One more than asked for shows whether there is a next page.
     most = parameters.size(parameters.k, parameters.offset)
     verdicts: dict[int, int] = {}
-    who = person_of(request) if parameters.layers == "mine" else OWNER
+    who = viewer_of(request, parameters)
     reach = counts = None
     warning = ""
     if wanted is not None:
@@ -55,7 +55,11 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
             who=who,
         )
         verdicts = collection.votes.verdicts(wanted, who)
-        reach = collection.queries.reach(wanted, by=parameters.by) if parameters.learned else None
+        reach = (
+            collection.queries.reach(wanted, by=parameters.by, who=who)
+            if parameters.learned
+            else None
+        )
     else:
         hits = collection.search_word(
             parameters.word or "",
@@ -65,12 +69,14 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
             offset=parameters.offset,
             where=parameters.where(),
             min_score=parameters.min_score,
+            who=who,
         )
         counts = collection.words.count(
             parameters.word or "",
             by=parameters.by,
             learned=parameters.learned,
             where=parameters.where(),
+            who=who,
         )
         warning = collection.words.damage(parameters.by) if parameters.learned else ""
     after = parameters.offset + parameters.k
@@ -108,7 +114,7 @@ def suggestions(
 ) -> Suggestions:
     """Return words that may fit a picture or stored query, neither given nor rejected yet."""
     collection = collection_of(request)
-    suggested = tuple(collection.suggest(ref(name), k, by=by))
+    suggested = tuple(collection.suggest(ref(name), k, by=by, who=person_of(request)))
     return Suggestions(suggested, collection.words.damage(by))
 
 
@@ -133,7 +139,9 @@ def reasons(request: Request, parameters: Annotated[Question, Query()]) -> Reaso
     return Reasons(
         tuple(
             collection.queries.reasons(
-                parameters.ask(), parameters.picture, parameters.k, by=parameters.by
+                *(parameters.ask(), parameters.picture, parameters.k),
+                by=parameters.by,
+                who=person_of(request),
             )
         ),
         collection.queries.view_parts(parameters.ask(), parameters.picture, by=parameters.by),

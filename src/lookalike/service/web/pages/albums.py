@@ -54,7 +54,8 @@ def album(request: Request, number: Number) -> Response:
     collection = collection_of(request)
     result = collection.albums.get(number)
     search = result.search
-    saved = search_of(result)
+    # An album is the same for everybody.
+    saved = search_of(result).model_copy(update={"layers": "shared"})
     searched = bool(saved.like or saved.word)
     return results_page(
         request,

@@ -20,6 +20,7 @@ from lookalike.service.web.api.parameters import (
     Word,
     ask,
 )
+from lookalike.service.web.api.people import ALL
 from lookalike.service.web.files import FOREVER, lasting_thumbnail
 from lookalike.service.web.pages.history import entry_views
 from lookalike.service.web.pages.objects import drawing_of
@@ -35,12 +36,13 @@ from lookalike.service.web.pages.results import (
 from lookalike.service.web.pages.routes import (
     HISTORY,
     GridView,
+    tags_of,
     templates,
     what_was_learned,
 )
 from lookalike.service.web.pages.views import CHUNK, address, filter_pairs, tiles
 from lookalike.service.web.security.users import Person
-from lookalike.service.web.state import collection_of, jobs_of, person_of, speaker
+from lookalike.service.web.state import collection_of, jobs_of, person_of, speaker, viewer_of
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -63,7 +65,19 @@ class PersonForm(BaseModel):
     """What to do about a person."""
 
     name: str = Field(min_length=1, max_length=64)
-    change: Literal["trust", "revoke", "accept", "undo"]
+    change: Literal["trust", "revoke", "accept"]
+
+
+class UndoPersonForm(BaseModel):
+    """What of a person to undo: all of it, or a kind, or since a day."""
+
+    name: str = Field(min_length=1, max_length=64)
+    kind: Literal["", "votes", "tags", "refusals", "removals"] = ""
+    since: str = Field("", max_length=32)
+
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds, all by default."""
+        return (self.kind,) if self.kind else ALL
 
 
 class ResetForm(BaseModel):
@@ -190,7 +204,7 @@ def matches(
         parameters,
         min(parameters.k, 1000),
         parameters.offset,
-        who=person_of(request),
+        who=viewer_of(request, parameters),
     )
     name = "more.html" if more else "matches.html"
     answer = _part(request, name, by=parameters.by, **_shown_matches(parameters, hits))
@@ -202,7 +216,9 @@ def matches(
 @router.get("/rejected")
 def rejected(request: Request, parameters: Annotated[Search, Query()]) -> Response:
     """Return what was rejected in a search, to bring back."""
-    result = Results(rejected_tiles(collection_of(request), parameters, person_of(request)))
+    result = Results(
+        rejected_tiles(collection_of(request), parameters, viewer_of(request, parameters))
+    )
     return _part(
         request, "more.html", by=parameters.by, fold=True, **_shown_matches(parameters, result)
     )
@@ -212,7 +228,7 @@ def rejected(request: Request, parameters: Annotated[Search, Query()]) -> Respon
 def votes(request: Request, form: Annotated[VoteForm, Form()]) -> Response:
     """Record a vote and show the new ranking; a vote of 0 undoes the last one."""
     collection, who = collection_of(request), speaker(request)
-    query, before = form.ask(), ranks(collection, form)
+    query, before = form.ask(), ranks(collection, form, viewer_of(request, form))
     if query is None:
         form.check()
         event = _say(collection, form, who)
@@ -253,7 +269,10 @@ def reasons(
     """Show why a picture matches."""
     collection, query = collection_of(request), ask(like, unlike)
     told_reasons = collection.queries.reasons(
-        query, picture, by=by or None, named=lambda one: f"{_MARK}{one}{_MARK}"
+        *(query, picture),
+        by=by or None,
+        named=lambda one: f"{_MARK}{one}{_MARK}",
+        who=person_of(request),
     )
     return _part(
         request,
@@ -275,7 +294,7 @@ def suggestions(request: Request, picture: PictureId, by: ByName = "") -> Respon
         request,
         "suggestions.html",
         picture=picture,
-        suggestions=collection.suggest(picture, by=by or None),
+        suggestions=collection.suggest(picture, by=by or None, who=person_of(request)),
         warning=collection.words.damage(by or None),
     )
 
@@ -326,7 +345,7 @@ def history(
 @router.get("/learned")
 def learned(request: Request, by: ByName = "") -> Response:
     """Return the current state of what was learned."""
-    told_all = what_was_learned(collection_of(request), by or None)
+    told_all = what_was_learned(collection_of(request), by or None, person_of(request))
     return _part(request, "gate.html", by=told_all["view"].by, **told_all)
 
 
@@ -340,9 +359,28 @@ def undo(request: Request, form: Annotated[UndoForm, Form()], by: ByName = "") -
 
 @router.post("/people")
 def people(request: Request, form: Annotated[PersonForm, Form()], by: ByName = "") -> Response:
-    """Trust a person or no more, accept their labels or undo all they said."""
+    """Trust a person or no more, or accept their labels."""
     everybody, who = collection_of(request).people, speaker(request)
     getattr(everybody, form.change)(form.name, who=who)
+    return learned(request, by)
+
+
+@router.get("/people/undo")
+def undo_preview(
+    request: Request, form: Annotated[UndoPersonForm, Query()], by: ByName = ""
+) -> Response:
+    """Return what undoing a person would change."""
+    counts = collection_of(request).people.preview(form.name, form.kinds(), since=form.since)
+    return _part(request, "undo_person.html", by=by, form=form, counts=counts)
+
+
+@router.post("/people/undo")
+def undo_person(
+    request: Request, form: Annotated[UndoPersonForm, Form()], by: ByName = ""
+) -> Response:
+    """Undo what a person said."""
+    everybody, who = collection_of(request).people, speaker(request)
+    everybody.undo(form.name, form.kinds(), since=form.since, who=who)
     return learned(request, by)
 
 
@@ -397,7 +435,9 @@ def _shown_matches(parameters: Search, result: Any) -> dict[str, Any]:
 def _ranked_again(
     request: Request, parameters: Search, event: Entry | None, before: dict[int, int] | None = None
 ) -> Response:
-    hits = find(collection_of(request), parameters, parameters.k, who=person_of(request))
+    hits = find(
+        collection_of(request), parameters, parameters.k, who=viewer_of(request, parameters)
+    )
     if before:
         tiles = [replace(tile, was=before.get(tile.id, 0)) for tile in hits.tiles]
         hits = replace(hits, tiles=tiles)
@@ -406,8 +446,10 @@ def _ranked_again(
 
 
 def _tags(request: Request, picture: int, event: Entry, by: str) -> Response:
-    labels = collection_of(request).labels.of([picture]).get(picture, [])
-    return _tell(_part(request, "tags.html", by=by, picture=picture, labels=labels), event)
+    collection = collection_of(request)
+    labels, proposals = tags_of(collection, picture)
+    answer = _part(request, "tags.html", by=by, picture=picture, labels=labels, proposals=proposals)
+    return _tell(answer, event)
 
 
 def _tell(answer: Response, event: Entry | None) -> Response:

@@ -76,6 +76,8 @@ def option_pairs(search: Search) -> Pairs:
         pairs.append(("most", str(search.most)))
     if not search.learned:
         pairs.append(("learned", "false"))
+    if search.layers != "mine":
+        pairs.append(("layers", search.layers))
     return pairs
 
 
@@ -92,7 +94,7 @@ def find(
         search.check()
         ask = search.ask()
         if ask is None:
-            return _find_words(collection, search, k, offset)
+            return _find_words(collection, search, k, offset, who)
         verdicts = collection.votes.verdicts(ask, who)
         if not (size := search.size(k, offset)):
             return Results([])
@@ -106,11 +108,11 @@ def find(
             min_score=search.min_score,
             who=who,
         )
-        reach = collection.queries.reach(ask, by=search.by) if search.learned else None
+        reach = collection.queries.reach(ask, by=search.by, who=who) if search.learned else None
     except NotFound:
         return Results([], trouble="A picture of this search is no longer in the collection.")
     except DamagedFile as error:
-        return _without_learning(collection, search, k, offset, error)
+        return _without_learning(collection, search, k, offset, error, who)
     except (CollectionError, InvalidInput, MissingPart) as error:
         return Results([], trouble=shown(str(error)))
     tiles = _tiles(collection, matches[:k], offset, verdicts)
@@ -121,12 +123,12 @@ def find(
 
 
 def _without_learning(
-    collection: "Collection", search: Search, k: int, offset: int, error: DamagedFile
+    collection: "Collection", search: Search, k: int, offset: int, error: DamagedFile, who: str
 ) -> Results:
     """Return the plain ranking where what was learned is damaged, and say so."""
     if not search.learned or search.word:
         return Results([], trouble=shown(str(error)))
-    plain = find(collection, search.model_copy(update={"learned": False}), k, offset)
+    plain = find(collection, search.model_copy(update={"learned": False}), k, offset, who=who)
     return replace(plain, damage=shown(str(error)))
 
 
@@ -153,7 +155,7 @@ def rejected_tiles(collection: "Collection", search: Search, who: str) -> list[T
     ]
 
 
-def ranks(collection: "Collection", search: Search) -> dict[int, int]:
+def ranks(collection: "Collection", search: Search, who: str) -> dict[int, int]:
     """Return the ranks of the best matches of a search as it is now."""
     ask = search.ask()
     if ask is None:
@@ -165,19 +167,20 @@ def ranks(collection: "Collection", search: Search) -> dict[int, int]:
         learned=search.learned,
         where=search.where(),
         min_score=search.min_score,
+        who=who,
     )
     return {match.id: rank for rank, match in enumerate(matches, start=1)}
 
 
-def _find_words(collection: "Collection", search: Search, k: int, offset: int) -> Results:
+def _find_words(collection: "Collection", search: Search, k: int, offset: int, who: str) -> Results:
     """Return the results of a search by words: tagged, named, then probable ones."""
     text, where = search.word or "", search.where()
     by, learned = search.by, search.learned
-    counts = collection.words.count(text, by=by, learned=learned, where=where)
+    counts = collection.words.count(text, by=by, learned=learned, where=where, who=who)
     matches: list[Match] = []
     if size := search.size(k, offset):
         matches = collection.search_word(
-            text, size, by=by, learned=learned, offset=offset, where=where
+            text, size, by=by, learned=learned, offset=offset, where=where, who=who
         )
     damage = shown(collection.words.damage(by)) if learned else ""
     if not matches and where is None and not offset:

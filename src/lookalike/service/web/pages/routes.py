@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
-from lookalike.collection import Filter, PictureRow
+from lookalike.collection import Filter, PictureRow, Proposal
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown, without_method, word_key
 from lookalike.service.web.api.answers import thumbnail_address
@@ -33,7 +33,7 @@ from lookalike.service.web.pages.views import (
     tiles,
 )
 from lookalike.service.web.rankers import RankerView, standing_of
-from lookalike.service.web.state import collection_of, person_of
+from lookalike.service.web.state import collection_of, person_of, viewer_of
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -191,7 +191,10 @@ def results_page(request: Request, template: str, given: Search, **more: Any) ->
         asked=parameters,
         nothing=nothing,
         examples=examples(collection, ask, rest) if ask else [],
-        found=None if nothing else find(collection, parameters, PAGE, who=person_of(request)),
+        found=None
+        if nothing
+        else find(collection, parameters, PAGE, who=viewer_of(request, parameters)),
+        person=person_of(request),
         pairs=search_pairs(parameters),
         page_size=PAGE,
         **more,
@@ -209,7 +212,8 @@ def picture(request: Request, number: int, given: Annotated[PictureView, Query()
     pairs = search_pairs(parameters)
     if parameters.order != "newest":
         pairs.append(("order", parameters.order))
-    before, after = _neighbours(collection, row, parameters)
+    before, after = _neighbours(collection, row, parameters, viewer_of(request, parameters))
+    labels, proposals = tags_of(collection, number)
     return page(
         request,
         "picture.html",
@@ -217,7 +221,8 @@ def picture(request: Request, number: int, given: Annotated[PictureView, Query()
         view=view,
         row=row,
         thumbnail=thumbnail_address(row.id, row.sha256),
-        labels=collection.labels.of([number]).get(number, []),
+        labels=labels,
+        proposals=proposals,
         before=before and address(f"/picture/{before[0]}", [*pairs, ("at", before[1])]),
         after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),
         back=address("/search" if searched else "/", pairs),
@@ -231,7 +236,7 @@ def picture(request: Request, number: int, given: Annotated[PictureView, Query()
 @router.get("/learned")
 def learned(request: Request, by: Annotated[str, Query(max_length=MAX_NAME)] = "") -> Response:
     """Show what was learned, its evaluation, and the log."""
-    told_all = what_was_learned(collection_of(request), by or None)
+    told_all = what_was_learned(collection_of(request), by or None, person_of(request))
     return page(request, "learned.html", by=told_all["view"].by, **told_all)
 
 
@@ -253,7 +258,13 @@ def add(request: Request) -> Response:
     )
 
 
-def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]:
+def tags_of(collection: "Collection", picture: int) -> tuple[list[str], list[Proposal]]:
+    """Return the tags of a picture, and those that people proposed who are not trusted."""
+    labels = collection.labels.of([picture]).get(picture, [])
+    return labels, collection.people.proposals(picture=picture)
+
+
+def what_was_learned(collection: "Collection", by: str | None, who: str) -> dict[str, Any]:
     """Return the content of the page about learning, for the ranker in view."""
     view, models = RankerView.of(collection, by), collection.models.all()
     own = [model for model in models if model.ranker == view.name]
@@ -262,7 +273,7 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
     events = collection.log.history(limit=HISTORY + 1)
     return {
         "view": view,
-        "standing": standing_of(collection, view.by) if len(collection) else None,
+        "standing": standing_of(collection, view.by, who) if len(collection) else None,
         "people": collection.people.all(view.by),
         "in_use": sorted(in_use, key=lambda model: (model.kind == "codes", model.kind)),
         "refused": [model for model in newest.values() if not model.published],
@@ -302,7 +313,7 @@ def _voting(
 
 
 def _neighbours(
-    collection: "Collection", row: PictureRow, parameters: PictureView
+    collection: "Collection", row: PictureRow, parameters: PictureView, who: str
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     """Return the previous and next pictures in the list, with their positions."""
     if parameters.at is None:
@@ -310,7 +321,7 @@ def _neighbours(
     start = max(parameters.at - 1, 0)
     try:
         if parameters.like or parameters.word:
-            ids = [tile.id for tile in find(collection, parameters, 3, start).tiles]
+            ids = [tile.id for tile in find(collection, parameters, 3, start, who=who).tiles]
         else:
             rows = collection.pictures.browse(
                 3, offset=start, where=parameters.where(), order=parameters.order

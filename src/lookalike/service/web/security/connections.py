@@ -2,13 +2,14 @@
 
 import socket
 import struct
-from collections import Counter
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_CONNECTIONS, MAX_PER_CLIENT = 512, 128
-"""Connections at once, in all and from one address; further ones are closed at once."""
+"""Connections at once, in all and from one address.
+
+For a further one, that which has waited longest without a request is closed, or itself."""
 
 MAX_PIPELINED = 16
 """Requests that a client may send ahead of the answers; then the connection is closed."""
@@ -25,8 +26,8 @@ class Connection(H11Protocol):
     """
 
     slow_seconds = 20.0
-    open_now: Counter[str]
-    """How many connections there are, by address; set for each server."""
+    open_now: dict["Connection", str]
+    """The connections there are, the oldest first, with their addresses; set for each server."""
 
     def connection_made(self, transport: Any) -> None:
         """Begin, unless there are too many connections."""
@@ -34,19 +35,28 @@ class Connection(H11Protocol):
         self._stuck = False
         self._ahead = 0
         self._sending: Any = None
-        self._address = self.client[0] if self.client else ""
-        self.open_now[self._address] += 1
-        if self.open_now.total() > MAX_CONNECTIONS or self.open_now[self._address] > MAX_PER_CLIENT:
-            transport.abort()
-            return
-        self._look_again()
+        address = self.client[0] if self.client else ""
+        self.open_now[self] = address
+        same = [one for one, other in self.open_now.items() if other == address]
+        crowded = same if len(same) > MAX_PER_CLIENT else []
+        if len(self.open_now) > MAX_CONNECTIONS:
+            crowded = [*self.open_now]
+        if crowded:
+            out = next(one for one in crowded if one.is_idle)
+            del self.open_now[out]
+            out.transport.abort()
+        if not transport.is_closing():
+            self._look_again()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and make room for another."""
         self._stop_waiting()
-        self.open_now[self._address] -= 1
-        if self.open_now[self._address] <= 0:
-            del self.open_now[self._address]
+        self.open_now.pop(self, None)
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -85,9 +95,8 @@ class Connection(H11Protocol):
             if self._sending is None and self.transport.get_write_buffer_size():
                 self._sending = self.loop.call_later(self.slow_seconds, self._cut_off)
             return
-        idle = self.cycle is None or self.cycle.response_complete
         # Uvicorn times out idle connections itself, but not once a first byte has arrived.
-        stuck = idle and self.timeout_keep_alive_task is None
+        stuck = self.is_idle and self.timeout_keep_alive_task is None
         if stuck and self._stuck:
             self.transport.close()
         self._stuck = stuck
@@ -96,4 +105,4 @@ class Connection(H11Protocol):
 
 def connections(seconds: float) -> type[Connection]:
     """Return the connections of one server."""
-    return type("OneServer", (Connection,), {"slow_seconds": seconds, "open_now": Counter()})
+    return type("OneServer", (Connection,), {"slow_seconds": seconds, "open_now": {}})

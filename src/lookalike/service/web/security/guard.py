@@ -18,6 +18,7 @@ from lookalike.service.web.pages.errors import UNEXPECTED, Refusal, refuse, want
 from lookalike.service.web.security.audit import AUDIT, is_enabled
 from lookalike.service.web.security.bodies import Body, Closing
 from lookalike.service.web.security.keys import Keys, Visitor, enter_page, local
+from lookalike.service.web.security.users import Rates, client_of
 from lookalike.service.web.settings import Settings, is_loopback
 
 SMALL_BODY = 1 << 20
@@ -43,6 +44,9 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPEN = {"/enter", "/static/style.css"}  # exact paths that need no key, to sign in
 _SAFE = {"GET", "HEAD"}
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
+
+MAX_GUESSES = 20
+"""Wrong keys that a client may send in a minute; then its keys are not looked at for a while."""
 
 QUERIES = frozenset({"/api/queries", "/api/queries/region"})
 """Where a picture to search with is sent; a read-only collection keeps it in memory."""
@@ -91,6 +95,7 @@ class Guard:
         self._settings, self._token = settings, token.encode()
         self._closing = closing or Closing()
         self._keys = Keys(settings, keys)
+        self._guesses = Rates(MAX_GUESSES)
         self._uploads = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,7 +148,11 @@ class Guard:
             entered = await self._enter(scope, body, headers)
             await entered(scope, body.receive, answer.send)
             return
+        if "authorization" in headers:
+            self._check_guesses(scope)
         visitor = self._keys.visitor(headers)
+        if visitor is None and "authorization" in headers:
+            self._guesses.wait(_client(scope), 1)
         if visitor is None and scope["path"] not in _OPEN:
             raise _stranger(scope)
         role = "read" if visitor is None or self._settings.read_only else visitor.role
@@ -175,6 +184,16 @@ class Guard:
             await self.app(inner, body.receive, answer.send)
         finally:
             self._uploads -= 1
+
+    def _check_guesses(self, scope: Scope) -> None:
+        """Refuse a client that has sent many wrong keys, whether this one is right or not."""
+        if wait := self._guesses.wait(_client(scope)):
+            raise Refusal(
+                429,
+                f"Too many wrong keys: one client may send {MAX_GUESSES} a minute. Try again in a "
+                f"moment.",
+                {"Retry-After": str(wait)},
+            )
 
     def _check_host(self, scope: Scope, headers: MutableMapping[str, str]) -> str:
         """Refuse host names that an attacker's DNS could point here."""
@@ -257,9 +276,11 @@ class Guard:
             sent += message.get("body", b"")
             if not message.get("more_body", False):
                 break
+        self._check_guesses(scope)
         form = _fields(sent.decode("latin-1"))
         onward, key = local(form.get("next", "/")), self._keys.find(form.get("key", ""))
         if key is None:
+            self._guesses.wait(_client(scope), 1)
             return HTMLResponse(enter_page("Wrong key.", onward), 401)
         cookie = self._keys.cookie(key, secure=scope.get("scheme") == "https")
         return RedirectResponse(onward, 303, {"Set-Cookie": cookie})
@@ -327,6 +348,10 @@ def _headers(scope: Scope) -> dict[str, str]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         result[key] = f"{result[key]}, {text}" if key in result else text
     return result
+
+
+def _client(scope: Scope) -> str:
+    return client_of(scope["client"][0] if scope.get("client") else "")
 
 
 def _check_site(scope: Scope, headers: MutableMapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Who sends feedback, and how much one client may send in a minute."""
+"""How much one client may send in a minute."""
 
 import time
 from collections import OrderedDict
@@ -38,7 +38,7 @@ def client_of(address: str) -> str:
 
 
 class Rates:
-    """Limits feedback: a client may send ``most`` events a minute.
+    """Limits what a client sends: ``most`` events a minute.
 
     Only the ``clients`` most recent ones are remembered; forgetting the others is harmless,
     since their allowance is full again by then or soon.
@@ -55,18 +55,21 @@ class Rates:
 
     def count(self, client: str) -> None:
         """Count one event of a client; raise ``TooMuch`` if there were too many."""
-        now = self._clock()
-        with self._lock:
-            left, since = self._left.pop(client, (float(self._most), now))
-            left = min(self._most, left + (now - since) * self._most / 60)
-            enough = left >= 1
-            self._left[client] = (left - enough, now)
-            if len(self._left) > self._clients:
-                self._left.popitem(last=False)
-        if not enough:
-            wait = max(1, round((1 - left) * 60 / self._most))
+        if wait := self.wait(client, 1):
             raise TooMuch(
                 f"Too many changes: one client may make {self._most} a minute. Try again in a "
                 f"moment.",
                 wait,
             )
+
+    def wait(self, client: str, events: int = 0) -> int:
+        """Return how many seconds a client has to wait, 0 if it may go on; then count events."""
+        now = self._clock()
+        with self._lock:
+            left, since = self._left.pop(client, (float(self._most), now))
+            left = min(self._most, left + (now - since) * self._most / 60)
+            enough = left >= 1
+            self._left[client] = (left - enough * events, now)
+            if len(self._left) > self._clients:
+                self._left.popitem(last=False)
+        return 0 if enough else max(1, round((1 - left) * 60 / self._most))
