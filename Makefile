@@ -3,15 +3,22 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench lock clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # A stamp for each set of extras, so that a second run installs nothing.
-$(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+$(VENV)/.installed-%: pyproject.toml requirements.lock | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[$*]'
 	@touch $@
+
+# The newest versions that pyproject.toml admits, in an environment of their own.
+lock:
+	rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet '.[test,text]'
+	$(VENV)-lock/bin/python -m pip freeze --exclude lookalike > requirements.lock
+	rm -rf $(VENV)-lock
 
 # SERVE=0 skips the last step, serving the page with the sample pictures.
 SERVE ?= 1

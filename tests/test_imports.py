@@ -2,8 +2,14 @@
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
 
 HEAVY = {
     *("numpy", "scipy", "numba", "sklearn", "PIL", "onnx", "onnxruntime", "matplotlib"),
@@ -107,3 +113,15 @@ def test_learning_draws_nothing(tmp_path):
         "assert not [name for name in papers if f'lookalike.{name}' in sys.modules]\n"
     )
     assert "matplotlib" not in loaded(code)
+
+
+def test_what_make_installs_is_locked():
+    """Each version in requirements.lock is one that pyproject.toml admits."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").split()
+    locked = dict(line.split("==") for line in lines)
+    extras = project["optional-dependencies"].values()
+    for text in [*project["dependencies"], *(one for extra in extras for one in extra)]:
+        wanted = Requirement(text)
+        if wanted.name != "lookalike":
+            assert wanted.specifier.contains(locked[canonicalize_name(wanted.name)]), text

@@ -66,6 +66,59 @@ def test_all_of_a_person_is_undone_at_once_and_comes_back_at_once(collection):
     collection.log.check()
 
 
+def test_what_a_person_tags_is_at_once_theirs(collection):
+    """They find it by its word and are suggested it; nobody else is, until it is accepted."""
+    collection.label([1, 2, 3], "Hund", who="Ada")
+    collection.label([4, 5], "Katze")
+    collection.label(4, "Katze", shows=False, who="Ada")
+
+    def given(word, who):
+        matches = collection.search_word(word, 99, who=who)
+        return {match.id for match in matches if match.source == "given"}
+
+    assert given("hund", "Ada") == {1, 2, 3}
+    assert given("hund", "") == given("hund", "Bea") == set()
+    assert (given("katze", "Ada"), given("katze", "Bea")) == ({5}, {4, 5})
+    assert collection.words.count("Hund", who="Ada").tagged == 3
+    assert collection.words.count("Hund", who="Bea").tagged == 0
+
+    def suggested(picture, who):
+        return {one.word for one in collection.suggest(picture, who=who)}
+
+    assert "Hund" in suggested(6, "Ada")
+    assert "Hund" not in suggested(6, "") | suggested(6, "Bea") | suggested(1, "Ada")
+    collection.people.accept("Ada")
+    assert given("hund", "Bea") == {1, 2, 3}
+    assert "Hund" in suggested(6, "Bea")
+
+
+def test_proposals_are_answered_one_by_one(collection):
+    collection.label([1, 2, 3], "Hund", who="Ada")
+    collection.label(1, "hund", who="Bea")
+
+    def waiting(**which):
+        return {(one.person, one.picture) for one in collection.people.proposals(**which)}
+
+    assert waiting(picture=1) == {("Ada", 1), ("Bea", 1)}
+    assert waiting(name="Bea") == {("Bea", 1)}
+    accepted = collection.label(1, "Hund")
+    collection.label(2, "Hund", shows=False)
+    assert waiting() == {("Ada", 3)}
+    assert dict(collection.labels.used()) == {"Hund": 1}
+    collection.undo(accepted.number)
+    assert waiting(picture=1) == {("Ada", 1), ("Bea", 1)}
+
+
+def test_undo_since_a_time(collection):
+    collection.label(1, "Hund", who="Ada")
+    (entry,) = collection.log.history(1)
+    assert collection.people.preview("Ada", since=entry.at)["tags"] == 1
+    assert collection.people.preview("Ada", since=entry.at[:10])["tags"] == 1
+    assert collection.people.preview("Ada", since="9999-01-01")["tags"] == 0
+    with pytest.raises(InvalidInput, match="as 2026-11-05"):
+        collection.people.preview("Ada", since="yesterday")
+
+
 def test_who_is_trusted_is_listed(collection):
     collection.vote(Ask((1,)), picked=[2], rejected=[9], who="Ada")
     collection.label(1, "Hund", who="Ada")

@@ -164,7 +164,7 @@ def check_file(path: Path) -> None:
     """Read a file that :func:`save_arrays` wrote, and raise DamagedFile if it is not as written."""
     with _opened(path) as file:
         file.manifest(None)
-        file.check(np.memmap(path, np.uint8, "r"))
+        file.check_read()
 
 
 class Loaded(dict[str, NDArray[Any]]):
@@ -345,6 +345,13 @@ class _File:
         """Raise DamagedFile if the checksum of the content is another than the header has."""
         with self._checked() as check:
             check(content[self.begin :].data)
+
+    def check_read(self) -> None:
+        """Do the same, a block at a time: a file that is cut meanwhile is an error."""
+        self._file.seek(self.begin)
+        with self._checked() as check:
+            while block := self._file.read(1 << 20):
+                check(memoryview(block))
 
     @contextmanager
     def _checked(self) -> Iterator[Callable[[memoryview], object]]:

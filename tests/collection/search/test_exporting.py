@@ -183,12 +183,23 @@ def test_the_same_bytes_again_and_from_another_process(collection, tmp_path):
     assert len(pages) == 1
 
 
+def test_an_export_says_whose_layers_it_has(collection, tmp_path):
+    collection.vote(Ask((1,)), picked=[2], rejected=[20])
+    collection.vote(Ask((3,)), picked=[4], rejected=[21], who="Ada")
+    _, (_, shared) = exported(collection, tmp_path)
+    assert (shared["layers"], shared["votes"]) == ("shared", 1)
+    collection.export(tmp_path / "ada.safetensors", who="Ada")
+    assert "2 votes of the owner and of trusted people, and of Ada" in recipe_beside(
+        tmp_path / "ada.safetensors"
+    ).read_text(encoding="utf-8")
+
+
 def test_the_page_beside_holds_the_recipe(collection, tmp_path):
     collection.vote(Ask((1,)), picked=[2], rejected=[20])
     path, (_, manifest) = exported(collection, tmp_path)
     page = recipe_beside(path).read_text()
     assert page.count(f"```python\n{manifest['recipe']}```") == 1
-    assert "holds 1 vote," in page
+    assert "holds 1 vote of the owner and of trusted people," in page
     assert collection.features["colours"].fingerprint in page
     assert str(tmp_path) not in page
     assert len(manifest["recipe"].splitlines()) <= 31

@@ -729,3 +729,27 @@ def test_what_others_say_changes_nothing_until_they_are_trusted(client, store):
     assert revoke_keys(file, "Ada") == 2
     make_key(file, "Bob", "vote")
     refused(client.get("/api/search?like=1", headers=ada), 401, "A key is needed")
+
+
+def test_who_is_not_trusted_takes_back_only_their_own(client, store):
+    """Also through a search by word, where a vote of 0 undoes what was said last."""
+    ada = {"Authorization": f"Bearer {make_key(store.path / KEY_FILE, 'Ada', 'vote')}"}
+    store.label(1, "Hut")
+    form = {"word": "Hut", "picture": "1", "verdict": "0"}
+    got_page = client.post("/part/votes", data=form, headers=ada)
+    assert got_page.status_code == 200
+    assert dict(store.labels.used()) == {"Hut": 1}
+    client.post("/part/votes", data={**form, "verdict": "-1"}, headers=ada)
+    assert [one.shows for one in store.people.proposals("Ada")] == [False]
+    client.post("/part/votes", data=form, headers=ada)
+    assert store.people.proposals("Ada") == []
+    assert client.post("/part/votes", data=form).status_code == 200
+    assert dict(store.labels.used()) == {}
+
+
+def test_proposals_do_not_set_learning_off(client, store):
+    ada = {"Authorization": f"Bearer {make_key(store.path / KEY_FILE, 'Ada', 'vote')}"}
+    got(client.post("/api/tags", json={"picture": 1, "word": "Hut"}, headers=ada))
+    assert store.labels.to_learn().count == 0
+    store.people.accept("Ada")
+    assert store.labels.to_learn().count > 0

@@ -8,9 +8,10 @@ from lookalike.collection.log.entry import MAX_SHOWN, Entry, hidden_kinds
 from lookalike.collection.log.event import Event, read_event
 from lookalike.collection.log.labels import Import, Label
 from lookalike.collection.log.models import Learn, Rollback
+from lookalike.collection.log.people import Acceptance, Trust
 from lookalike.collection.log.removals import Erasure
 from lookalike.collection.log.undo import no_event
-from lookalike.collection.store import changes
+from lookalike.collection.store import changes, people
 from lookalike.collection.store import log as rows
 from lookalike.collection.store.database import Database, seconds_since
 from lookalike.core.errors import DamagedFile
@@ -53,15 +54,16 @@ def _entry(database: Database, row: rows.Row) -> Entry:
     return Entry.of(row, undone=rows.is_undone(database, row.number), changed=changed)
 
 
-def labels_of(database: Database, picture: int, key: str) -> list[Entry]:
+def labels_of(database: Database, picture: int, key: str, who: str) -> list[Entry]:
     """Return the entries that say only of one picture that it shows a word or not, the last first.
 
-    Only those that count.
+    Only those that count: to a person who is not trusted their own, to others those of the owner
+    and of trusted people.
     """
-    numbers = changes.events_of_word(database, picture, key)
-    return [
-        one for one in (entry(database, n) for n in numbers) if one.can_undo and _is_single(one)
-    ]
+    shared = {people.OWNER, *people.trusted(database)}
+    whose = shared if who in shared else {who}
+    every = (entry(database, n) for n in changes.events_of_word(database, picture, key))
+    return [one for one in every if one.can_undo and one.who in whose and _is_single(one)]
 
 
 def _is_single(one: Entry) -> bool:
@@ -80,7 +82,10 @@ def events_after(
 
 
 def new_words(database: Database) -> NewWords:
-    """Return the words that were given since models were last trained or rolled back."""
+    """Return the words that were given since models were last trained or rolled back.
+
+    By the owner and trusted people; proposals count as one word when they are accepted.
+    """
     learned = next(
         (
             row.number
@@ -89,7 +94,9 @@ def new_words(database: Database) -> NewWords:
         ),
         0,
     )
-    given = rows.of_kinds(database, [Label.kind, Import.kind], since=learned)
+    kinds = [Label.kind, Import.kind, Acceptance.kind, Trust.kind]
+    shared = {people.OWNER, *people.trusted(database)}
+    given = [row for row in rows.of_kinds(database, kinds, since=learned) if row.who in shared]
     with database.parsing("an event"):
         count = sum(read_event(row).new_words for row in given)
     last = given[-1] if given else None

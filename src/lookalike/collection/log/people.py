@@ -29,6 +29,11 @@ class _Word(Event):
 
     person: str
 
+    @property
+    def new_words(self) -> int:
+        """Some, however many labels the person gave."""
+        return 1
+
     def settle(self, at: Position) -> None:
         """Give pictures the words they have now that these labels count, or count no more."""
         answer = sorted(

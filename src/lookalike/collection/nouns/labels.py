@@ -10,6 +10,7 @@ from lookalike.collection.log.log import NewWords
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.store import labels
 from lookalike.collection.store.labels import LabelSource
+from lookalike.collection.store.people import OWNER
 from lookalike.core.text import word_key
 
 
@@ -32,9 +33,12 @@ class Labels(Noun):
         """Return the pictures, among some, that were said not to show a word."""
         return labels.refused_for(self._session.database, word, pictures)
 
-    def history(self, picture: int, word: str) -> list[Entry]:
-        """Return what was said of a picture and a word and still counts, the last first."""
-        return log.labels_of(self._session.database, picture, word_key(word))
+    def history(self, picture: int, word: str, who: str = OWNER) -> list[Entry]:
+        """Return what was said of a picture and a word and still counts, the last first.
+
+        To somebody who is not trusted that is what they said, to others what is shared.
+        """
+        return log.labels_of(self._session.database, picture, word_key(word), who)
 
     def sources(
         self, pictures: Iterable[int] | None = None

@@ -409,7 +409,7 @@ def _part(request: Request, name: str, *, by: str | None = None, **context: Any)
 def _say(collection: "Collection", form: VoteForm, who: str) -> Entry | None:
     """Record a vote in a search by word: the word fits, does not fit, or the vote is undone."""
     word = form.word or ""
-    if not form.verdict and (last := collection.labels.history(form.picture, word)):
+    if not form.verdict and (last := collection.labels.history(form.picture, word, who)):
         return _undo(collection, [event.number for event in last], form.key, who)
     return collection.label(form.picture, word, shows=form.verdict > 0, who=who, key=form.key)
 
