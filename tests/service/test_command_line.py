@@ -281,12 +281,12 @@ def paper(monkeypatch):
     def reproduce(data, out, *, quick, random_state, progress):
         progress(1, 2)
         out.mkdir(parents=True)
-        (out / "report.md").touch()
+        (out / "figure-5-10.png").touch()
         rows = [["OASIS [bold]", Spread(33.0, 1.6, 5), float("nan")], ["MCML", None, 7]]
         first = Table(["method", "mAP", "n"], rows, title="Table 5: Caltech | 10")
         return [first, Table(["quick", "seed"], [[str(quick), random_state]])]
 
-    monkeypatch.setattr("lookalike.service.reproduction.reproduce", reproduce)
+    monkeypatch.setattr("lookalike.evaluate.reproduce.oasis.reproduce", reproduce)
 
 
 @pytest.mark.usefixtures("paper")
@@ -296,7 +296,7 @@ def test_reproduce_prints_and_writes_tables(run, tmp_path, monkeypatch):
     assert ran.code == 0
     assert "Table 5: Caltech | 10" in ran.out
     assert "OASIS [bold]  33.0 ± 1.6" in ran.out
-    assert (tmp_path / "reproduce-oasis" / "report.md").exists()
+    assert (tmp_path / "reproduce-oasis" / "report.html").exists()
     out = tmp_path / "out"
     ran = run(
         *("reproduce", "oasis", "--data", tmp_path, "--out", out),
@@ -305,10 +305,73 @@ def test_reproduce_prints_and_writes_tables(run, tmp_path, monkeypatch):
     assert ran.code == 0
     assert ran.json["tables"][1]["rows"] == [["True", 4]]
     assert ran.json["tables"][0]["rows"][0][1]["mean"] == 33.0
-    names = ["report.md", "table-1-table-5-caltech-10.csv", "table-2-untitled.csv"]
+    names = ["figure-5-10.png", "report.html", "table-5.csv", "table.csv"]
     assert [path.name for path in sorted(out.iterdir())] == names
     assert ran.json["files"] == [str(out / name) for name in names]
-    assert (out / names[1]).read_text().startswith("method,mAP,mAP ±,n\n")
+    assert (out / names[2]).read_text().startswith("method,mAP,mAP ±,n\n")
+
+
+@pytest.mark.usefixtures("paper")
+def test_the_page_of_a_paper_says_what_was_run(run, tmp_path):
+    out = tmp_path / "out"
+    assert run("reproduce", "oasis", "--data", tmp_path, "--out", out, "--quick").code == 0
+    page = (out / "report.html").read_text("utf-8")
+    for text in (
+        "Chechik",
+        "Table 5: Caltech | 10",
+        "33.0 ± 1.6",
+        "OASIS [bold]",
+        "These are not the pictures of the paper",
+        "Seed: 0.",
+        "numpy ",
+        "cores",
+        "--quick",
+        'src="figure-5-10.png"',
+    ):
+        assert text in page, text
+    (tmp_path / "001.ak47").mkdir()
+    run("reproduce", "oasis", "--data", tmp_path, "--out", tmp_path / "own")
+    assert "not the pictures" not in (tmp_path / "own" / "report.html").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("paper")
+def test_several_seeds_become_means(run, tmp_path):
+    out = tmp_path / "out"
+    ran = run(
+        *("reproduce", "oasis", "--data", tmp_path, "--out", out, "--seeds", 3, "--seed", 4),
+        "--json",
+    )
+    mean = ran.json["tables"][1]["rows"][0][1]
+    assert (mean["mean"], mean["deviation"], mean["count"]) == (5.0, 1.0, 3)
+    page = (out / "report.html").read_text("utf-8")
+    assert "Seeds: 4, 5, 6." in page
+    assert 'src="seed-5/figure-5-10.png"' in page
+
+
+def test_the_papers_are_listed(run):
+    ran = run("reproduce", "--list", "--json")
+    papers = {one["paper"]: one for one in ran.json["papers"]}
+    assert set(papers) == {"oasis", "wsabie", "qah", "sparse", "omks"}
+    assert "NUS-WIDE as it is published" in papers["qah"]["needs"]
+    assert "Caltech-256" in run("reproduce", "--list").out
+    assert "--list" in run("reproduce").err
+
+
+@pytest.mark.usefixtures("paper")
+def test_all_papers_are_those_whose_pictures_are_there(run, tmp_path):
+    (tmp_path / "objects").mkdir()
+    (tmp_path / "landmarks").mkdir()
+    out = tmp_path / "out"
+    ran = run("reproduce", "all", "--data", tmp_path, "--out", out, "--json")
+    assert ran.code == 0
+    assert set(ran.json["pages"]) == {"oasis"}
+    assert (out / "oasis" / "report.html").exists()
+    assert "NUS-WIDE" in ran.json["missing"]["qah"]
+    assert "_query.txt" in ran.json["missing"]["sparse"]
+    assert "a folder of pictures for each class" in ran.json["missing"]["omks"]
+    empty = run("reproduce", "all", "--data", tmp_path / "landmarks", "--out", out)
+    assert empty.code == 1
+    assert "no paper could be reproduced" in empty.err
 
 
 def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypatch):
@@ -326,7 +389,7 @@ def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypat
     )
     assert ran.code == 0
     assert ran.json["tables"][0]["rows"] == [["Käse"]]
-    assert (tmp_path / "out" / "table-1-table-3-nearest-words.csv").read_text() == "Wörter\nKäse\n"
+    assert (tmp_path / "out" / "table-3.csv").read_text() == "Wörter\nKäse\n"
     del asked["progress"]
     assert asked == {
         "data": tmp_path,

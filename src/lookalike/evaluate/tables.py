@@ -53,11 +53,14 @@ class Table:
                     f"row {number} has {len(row)}."
                 )
 
+    def cells(self) -> tuple[list[list[str]], list[bool]]:
+        """Return the headings and all rows as text, and which columns are numbers."""
+        return [list(map(_on_one_line, self.columns)), *self._shown()], self._to_the_right()
+
     def text(self) -> str:
         """Return the table as text with aligned columns, numbers to the right."""
-        cells = [list(map(_on_one_line, self.columns)), *self._shown()]
+        cells, right = self.cells()
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        right = self._to_the_right()
         lines = ["  ".join(_aligned(row, widths, right)).rstrip() for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
         head = [self.title, ""] if self.title else []
@@ -66,12 +69,9 @@ class Table:
 
     def markdown(self) -> str:
         """Return the table as Markdown."""
-        cells = [
-            [cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row]
-            for row in [list(map(_on_one_line, self.columns)), *self._shown()]
-        ]
+        shown, right = self.cells()
+        cells = [[cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in shown]
         widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
-        right = self._to_the_right()
         lines = [f"| {' | '.join(_aligned(row, widths, right))} |" for row in cells]
         rules = [
             "-" * (width - 1) + (":" if to_right else "-")

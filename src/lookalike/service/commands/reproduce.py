@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lookalike.core.errors import InvalidInput
 from lookalike.service.options import AsJson, Seed
 from lookalike.service.screen import Screen
 
@@ -18,6 +19,7 @@ class Paper(StrEnum):
     qah = "qah"
     sparse = "sparse"
     wsabie = "wsabie"
+    all = "all"
 
 
 class Kind(StrEnum):
@@ -30,19 +32,28 @@ class Kind(StrEnum):
 
 def reproduce(
     paper: Annotated[
-        Paper,
-        typer.Argument(metavar="PAPER", help="The paper: oasis, omks, qah, sparse or wsabie."),
-    ],
+        Paper | None,
+        typer.Argument(
+            metavar="PAPER",
+            help="The paper: oasis, omks, qah, sparse or wsabie; or all, for every paper whose "
+            "pictures lie in a folder below DIR.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     data: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             metavar="DIR",
+            show_default=False,
             help="Folder of pictures with a subfolder per class; for wsabie and qah, or with "
             "labels.csv; for sparse, pictures and ground truth as Oxford5K and Paris6K are "
             "published.",
         ),
-    ],
+    ] = None,
+    list_them: Annotated[
+        bool, typer.Option("--list", help="List the papers, and what each needs, and stop.")
+    ] = False,
     labels: Annotated[
         Path | None,
         typer.Option(
@@ -97,11 +108,20 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Run a smaller, faster version.")] = False,
     seed: Seed = 0,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Run so many seeds, and give means with their deviation.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the tables and figures of a paper, its numbers beside ours."""
-    from lookalike.service.reproduction import run_reproduction
+    from lookalike.service.reproduction import list_papers, run_all, run_reproduction
 
+    screen = Screen(as_json)
+    if list_them:
+        list_papers(screen)
+        return
+    if paper is None or data is None:
+        raise InvalidInput("reproduce: give a PAPER and --data DIR, or --list to see the papers.")
     folder = Path(f"reproduce-{paper.value}") if out is None else out
     given = {
         "labels": labels,
@@ -113,6 +133,12 @@ def reproduce(
         "vocabulary": vocabulary,
         "pictures": pictures,
     }
+    if paper is Paper.all:
+        useless = sorted(name for name, value in given.items() if value is not None)
+        if useless:
+            raise InvalidInput(f"--{useless[0]}: not for all. Leave it out, or name the paper.")
+        run_all(data, folder, screen, quick=quick, seed=seed, seeds=seeds)
+        return
     run_reproduction(
-        data, folder, Screen(as_json), quick=quick, seed=seed, paper=paper.value, given=given
+        paper.value, data, folder, screen, quick=quick, seed=seed, seeds=seeds, given=given
     )
