@@ -29,6 +29,16 @@ def test_independent_queries_count_half():
     assert found.error == pytest.approx(np.sqrt(2) * gains.std() / np.sqrt(200))
 
 
+def test_a_picture_of_several_labels_counts_once():
+    labels = np.repeat(np.arange(5), 8)
+    twice = Relevance.of([{f"a{k}", f"b{k}"} for k in labels])
+    gains = np.random.default_rng(2).normal(size=40) + labels
+    found, expected = (
+        paired_difference(np.zeros(40), gains, it.groups) for it in (twice, Relevance.of(labels))
+    )
+    assert found.error == pytest.approx(expected.error)
+
+
 def test_a_clique_of_pairs_is_a_label():
     labels = np.repeat([0, 1, 2], 6)
     gains = np.random.default_rng(1).normal(size=18) + labels

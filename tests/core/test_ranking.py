@@ -3,9 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.metrics import ndcg_score
 
 from lookalike.core.errors import InvalidInput
-from lookalike.core.ranking import Judgement, judge, judge_in_blocks
+from lookalike.core.ranking import Judgement, discounted_gains, judge, judge_in_blocks
 from tests.reference.ranking import judge_slowly
 
 
@@ -140,3 +141,19 @@ def test_blocks_equal_the_whole():
 def test_no_items_are_refused():
     with pytest.raises(InvalidInput):
         judge_in_blocks(lambda _: np.zeros((0, 0)), lambda _: np.zeros((0, 0), np.bool_), 0)
+
+
+def test_discounted_gains_equal_scikit_learns():
+    rng = np.random.default_rng(0)
+    scores, values = rng.random((20, 20)), rng.integers(0, 4, (20, 20)).astype(float)
+    off = ~np.eye(20, dtype=bool)
+    expected = [
+        ndcg_score(values[i, off[i]][None], scores[i, off[i]][None], k=7) for i in range(20)
+    ]
+    np.testing.assert_allclose(discounted_gains(scores, values, 7), expected)
+    np.testing.assert_allclose(
+        discounted_gains(scores, values, 50),
+        [ndcg_score(values[i, off[i]][None], scores[i, off[i]][None]) for i in range(20)],
+    )
+    values[3] = 0
+    assert np.isnan(discounted_gains(scores, values)[3])

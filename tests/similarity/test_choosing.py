@@ -24,13 +24,18 @@ def verdict(taught, strange):
 def chosen(gains):
     """Return the shares chosen where each pair of shares has such gains."""
 
-    def judge(way, form, shares):
+    def judge(shares):
         near, far = shares[0], shares[-1]
         return verdict(*gains.get((round(float(far), 3), round(float(near), 3)), (0.0, 0.0)))
 
     trial = SimpleNamespace(
         path=SimpleNamespace(at=lambda point: None),
-        judge=SimpleNamespace(judged_taught=~STRANGE, taught=~STRANGE, verdict=judge),
+        judge=SimpleNamespace(
+            judged_taught=~STRANGE,
+            taught=~STRANGE,
+            blended=lambda W, form: lambda shares: shares,
+            judge=judge,
+        ),
         before=verdict(0.0, 0.0),
         near=np.where(STRANGE, 0.1, 0.9),
     )

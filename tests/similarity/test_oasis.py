@@ -15,6 +15,7 @@ from lookalike.core.ranking import judge
 from lookalike.core.seeds import generator, loop_state
 from lookalike.similarity import OASIS, choosing
 from lookalike.similarity.blend import PowerPath, StraightPath
+from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.held_out import HeldOutPictures
 from lookalike.similarity.training import Ranker, Stepper, average, run_together
 from lookalike.supervision import Relevance, TripletSampler
@@ -552,3 +553,46 @@ def test_large_classes_are_not_held_out_whole():
     )
     assert 2000 < len(held.relevant) <= 3100
     assert held.taught.mean() == pytest.approx(0.5, abs=0.1)
+
+
+def described_by_words(seed, n=240, words=24, d=40):
+    """Pictures with three of some words each; half of their columns say nothing."""
+    rng = np.random.default_rng(seed)
+    means = np.random.default_rng(9).normal(size=(words, d // 2))
+    has = np.array([np.isin(np.arange(words), rng.choice(words, 3, False)) for _ in range(n)])
+    X = np.hstack([has @ means, 4 * rng.normal(size=(n, d // 2))]) + rng.normal(size=(n, d))
+    units = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
+    return units, [{f"w{k}" for k in np.flatnonzero(row)} for row in has]
+
+
+def test_several_words_teach_what_is_alike():
+    X, words = described_by_words(0)
+    judged, judges = described_by_words(1)
+    model = OASIS(random_state=0).fit(X, words)
+    assert model.learned
+    relevant = Relevance.of(judges).rows(np.arange(len(judged)))
+    own = np.arange(len(judged))
+    before, after = (
+        judge(scores, relevant, own=own)
+        for scores in (judged @ judged.T, model.scores(judged, judged))
+    )
+    assert after.mean_average_precision > before.mean_average_precision + 0.15
+    assert after.precision_at(1) > before.precision_at(1) + 0.15
+
+
+def test_labels_of_words_that_mean_nothing_teach_nothing():
+    X, words = described_by_words(0, n=120)
+    shuffled = [words[k] for k in np.random.default_rng(3).permutation(len(words))]
+    assert not OASIS(random_state=0).fit(X, shuffled).learned
+
+
+def test_fit_as_learns_with_the_choices_of_another_and_no_trials(digits):
+    X, y, judged, labels = digits
+    first = OASIS(random_state=0).fit(X[:200], y[:200])
+    again = OASIS(random_state=0).fit_as(first, X[200:400], y[200:400])
+    assert (again.steps_, again.blend_) == (first.steps_, first.blend_)
+    assert again.reach_.rule() == first.reach_.rule()
+    assert first.history_
+    assert not again.history_
+    cosine = mean_average_precision(Cosine().fit(X), judged, labels)
+    assert mean_average_precision(again, judged, labels) > cosine + 0.05

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.linear_model import Ridge
 
-from lookalike.similarity.whitening import ROWS, related_covariance, whitened, whitening
+from lookalike.similarity.whitening import (
+    PLAIN,
+    RIDGE,
+    ROWS,
+    by_words,
+    related_covariance,
+    whitened,
+    whitening,
+)
 from lookalike.supervision import Relevance
 
 
@@ -86,3 +95,25 @@ def test_pictures_that_do_not_differ_have_no_whitening(rows):
     assert whitening(X[labels], Relevance.of(labels)) is None
     assert whitening(X[:6], Relevance.of(np.arange(6))) is None
     assert whitened(X, None) is X
+
+
+def test_words_compare_as_ridge_regression_predicts_them(rows):
+    X, labels = rows
+    words = [{f"a{k}", f"b{k % 2}"} for k in labels]
+    words[:3] = [{"alone"}, set(), set()]
+    relevance = Relevance.of(words).by_rarity()
+    some = np.flatnonzero(relevance.known)
+    taught = [k for k, name in enumerate(relevance.labels_) if name != "alone"]
+    Y = relevance.links.toarray()[np.ix_(some, taught)]
+    model = Ridge(alpha=RIDGE).fit(X[some].astype(float), Y)
+    B = model.coef_.T
+    predicted = X[some].astype(float) @ B
+    S = (1 - PLAIN) * B @ B.T / np.square(predicted).sum(axis=1).mean() + PLAIN * np.eye(8)
+    A = by_words(X, relevance)
+    np.testing.assert_allclose(A, A.T, atol=1e-9)
+    np.testing.assert_allclose(A @ A, S, rtol=1e-4, atol=1e-5)
+
+
+def test_without_a_word_on_two_pictures_there_is_no_start_by_words(rows):
+    X = rows[0][:4]
+    assert by_words(X, Relevance.of([{"a"}, {"b"}, {"c"}, set()])) is None

@@ -234,3 +234,15 @@ def test_click_lists_split_like_labels():
     kept, held = relevance.hold_out(0.4, rng())
     assert len(held) == 8
     assert relevance.subset(kept).trainable() is None
+
+
+def test_rare_labels_count_for_more_and_one_of_all_for_nothing():
+    relevance = Relevance.of([{"a", "x"}, {"a", "b", "x"}, {"b", "x"}, {"c", "b", "x"}, set()])
+    rare = relevance.by_rarity()
+    both = rare.values([0, 1, 2, 3])
+    assert both[0, 1] == pytest.approx(np.log(4 / 2))
+    assert both[1, 2] == pytest.approx(np.log(4 / 3))
+    assert both[0, 2] == 0
+    np.testing.assert_allclose(rare.values([1, 0])[0, 1], both[0, 1])
+    with pytest.raises(InvalidInput, match="pairs have no labels"):
+        Relevance.of(sp.eye(3, k=1, format="csr")).by_rarity()

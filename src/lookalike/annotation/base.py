@@ -25,6 +25,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, Stored, stored_whole
 from lookalike.core.text import word_key
+from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import Vectors, check_vectors, stack_rows, unit_rows
 
 _BLOCK_SCORES = 1 << 22
@@ -78,6 +79,7 @@ class Annotator(Stored, Estimator):
 
     _numbers: tuple[tuple[str, ...], dict[str, int]] = ((), {})
 
+    @one_blas_thread()
     def fit(
         self,
         X: ArrayLike | sp.spmatrix,

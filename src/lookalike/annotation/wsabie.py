@@ -37,6 +37,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, stored_whole, with_settings
+from lookalike.core.threads import one_blas_thread
 
 PATIENCE = 5
 """Averaged passes without better held-out precision after which training at a fixed rate ends."""
@@ -175,6 +176,7 @@ class WSABIE(InnerProductAnnotator):
     max_norm_: float = field(init=False)
     _chosen: Chosen = field(default=(None, None), init=False)
 
+    @one_blas_thread()
     def fit(
         self,
         X: ArrayLike | sp.spmatrix | Parts,
@@ -214,6 +216,7 @@ class WSABIE(InnerProductAnnotator):
         """Whether :meth:`refitted` can be called: from the ridge start, with its λ and passes."""
         return self.start == "ridge"
 
+    @one_blas_thread()
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 10) -> Self:
         """Continue with more pictures, and with new words; what was learned is kept.
 

@@ -13,6 +13,7 @@ from lookalike.core.estimator import Estimator
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned, Stored
+from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.supervision import Relevance
 
@@ -51,6 +52,7 @@ class Encoder(Stored, Estimator):
     bits: int
     n_features_in_: int
 
+    @one_blas_thread()
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:

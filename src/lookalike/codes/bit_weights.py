@@ -24,6 +24,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, Stored, with_settings
+from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import Vectors, check_vectors, dense, unit_rows
 from lookalike.supervision import Relevance
 
@@ -179,6 +180,7 @@ class BitWeights(Stored, Estimator):
         for name in ("max_rounds", "neighbours", "leading"):
             check_whole(who, name, getattr(self, name), 1)
 
+    @one_blas_thread()
     def fit(
         self,
         codes: ArrayLike,

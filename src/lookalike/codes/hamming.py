@@ -15,6 +15,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState
 from lookalike.core.stored import Arrays, Learned, parameters, with_settings
+from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.linear_map import moderate
@@ -93,6 +94,7 @@ class HammingSimilarity(Similarity):
     encoder_: Encoder = field(init=False)
     weights_: BitWeights | None = field(init=False)
 
+    @one_blas_thread()
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:

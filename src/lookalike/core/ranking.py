@@ -149,6 +149,38 @@ def judge(
     return Judgement(average_precision, precision, limits, result / candidates)
 
 
+def discounted_gains(
+    scores: NDArray[np.floating], values: NDArray[np.floating], k: int = 10
+) -> NDArray[np.float64]:
+    """Return the normalised discounted cumulative gain at ``k`` of every row; NaN without any.
+
+    Each of n items ranks all others. Σ v/log₂(1 + rank) over the first k, divided by the largest
+    sum that any order has (Järvelin and Kekäläinen, 2002).
+
+    Examples
+    --------
+    >>> scores = np.array([[0, 2, 1.0], [0, 0, 1], [0, 1, 0]])
+    >>> discounted_gains(scores, np.array([[0, 1, 2.0], [0, 0, 1], [0, 0, 0]])).round(3)
+    array([0.86, 1.  ,  nan])
+    """
+    count = min(k, len(scores) - 1)
+    discounts = 1 / np.log2(np.arange(2, count + 2))
+
+    def first(keys: NDArray[np.floating]) -> NDArray[np.intp]:
+        others = keys.copy()
+        np.fill_diagonal(others, -np.inf)
+        some = np.argpartition(-others, count - 1, axis=1)[:, :count]
+        order = np.argsort(-np.take_along_axis(others, some, 1), axis=1, kind="stable")
+        return np.take_along_axis(some, order, 1)
+
+    sums, best = (
+        np.take_along_axis(values, first(keys), 1) @ discounts for keys in (scores, values)
+    )
+    shares: NDArray[np.float64] = np.full(len(best), np.nan)
+    np.divide(sums, best, out=shares, where=best > 0)
+    return shares
+
+
 def judge_in_blocks(
     score_block: Callable[[NDArray[np.int64]], NDArray[Any]],
     relevant_block: Callable[[NDArray[np.int64]], NDArray[np.bool_]],

@@ -83,6 +83,12 @@ class Similarity(Stored, Estimator):
             Called with the work done and the total.
         """
 
+    def fit_as(
+        self, other: Self, X: ArrayLike | sp.spmatrix, y: Any, *, progress: Progress = silent
+    ) -> Self:
+        """Learn with what another chose on pictures held out from it; by default, choose anew."""
+        return self.fit(X, y, progress=progress)
+
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
     ) -> Self:

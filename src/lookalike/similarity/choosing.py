@@ -137,27 +137,6 @@ def choose_reach(
     """
     strange = ~np.concatenate([it.judge.judged_taught for it in trials])
     before = Verdict.joined([it.before for it in trials])
-
-    def verdict(point: float, rule: Reach | None = None) -> Verdict:
-        return Verdict.joined(
-            [
-                it.judge.verdict(
-                    it.path.at(point), form, None if rule is None else rule.at(it.near)
-                )
-                for it in trials
-            ]
-        )
-
-    def value(result: Verdict) -> float:
-        if not result.better_than(before, CERTAIN):
-            return 0.0
-        if not strange.any() or strange.all():
-            return result.figure - before.figure
-        own, _ = result.part(~strange).gains(before.part(~strange))
-        gain, first = result.part(strange).gains(before.part(strange))
-        gained = TAUGHT * own.mean + (1 - TAUGHT) * gain.mean
-        return gained + HARM * min(gain.mean, 0) + min(first.mean + MAX_LOST_FIRST, 0)
-
     placed = ramp(
         np.concatenate([it.near for it in trials]),
         np.concatenate([it.judge.taught for it in trials]),
@@ -165,14 +144,43 @@ def choose_reach(
     if placed is not None:
         none = np.zeros((0, 1), np.float32)
         most, best = 0.0, None
+        blends = [it.judge.blended(it.path.at(1.0), form) for it in trials]
         for shares in choices:
-            worth = value(verdict(1.0, Reach(none, *placed, *shares)))
-            if worth > most:
-                most, best = worth, (*placed, *shares)
+            rule = Reach(none, *placed, *shares)
+            result = [
+                it.judge.judge(blend(rule.at(it.near)))
+                for it, blend in zip(trials, blends, strict=True)
+            ]
+            gained = worth(Verdict.joined(result), before, strange)
+            if gained > most:
+                most, best = gained, (*placed, *shares)
         if best is not None:
             return 1.0, best
-    most, point = max(((value(verdict(point)), point) for point in POINTS), key=lambda it: it[0])
-    return point if most > 0 else 0.0, None
+    worths = {
+        point: worth(
+            Verdict.joined([it.judge.verdict(it.path.at(point), form) for it in trials]),
+            before,
+            strange,
+        )
+        for point in POINTS
+    }
+    point = max(worths, key=lambda it: worths[it])
+    return point if worths[point] > 0 else 0.0, None
+
+
+def worth(result: Verdict, before: Verdict, strange: NDArray[np.bool_]) -> float:
+    """Return what a rule gains over cosine, 0 unless that is certain.
+
+    ``strange`` are the queries of kinds that were left out.
+    """
+    if not result.better_than(before, CERTAIN):
+        return 0.0
+    if not strange.any() or strange.all():
+        return result.figure - before.figure
+    own, _ = result.part(~strange).gains(before.part(~strange))
+    gain, first = result.part(strange).gains(before.part(strange))
+    gained = TAUGHT * own.mean + (1 - TAUGHT) * gain.mean
+    return gained + HARM * min(gain.mean, 0) + min(first.mean + MAX_LOST_FIRST, 0)
 
 
 def looks_at(vectors: Vectors, rounds: int | None = None) -> list[int]:

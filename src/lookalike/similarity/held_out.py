@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Self, TypeAlias
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lookalike.core import sparse as sp
 from lookalike.core.evidence import Difference, paired_difference
-from lookalike.core.ranking import judge
+from lookalike.core.ranking import discounted_gains, judge
 from lookalike.core.vectors import Vectors, dense, squared_lengths
 from lookalike.supervision import Relevance
 
@@ -21,6 +21,9 @@ Form: TypeAlias = Literal["bilinear", "normalized", "distance"]
 
 MAX_PICTURES, MAX_TRIPLETS = 3000, 50_000
 """The most to evaluate on: more would only be slower."""
+
+DEPTH = 50
+"""The ranks by which pictures with several labels are judged: the first ten vary more by chance."""
 
 CLASSES_TO_HOLD_OUT = 10
 """With fewer classes, no class is held out as a whole."""
@@ -33,7 +36,9 @@ class Verdict:
     Attributes
     ----------
     each : ndarray
-        The average precision of each query, or whether each triplet is in the right order.
+        The average precision of each query, of pictures with several labels each its discounted
+        gain (:func:`~lookalike.core.ranking.discounted_gains`), or whether each triplet is in the
+        right order.
     weights : ndarray
         The weight of each; they sum to 1.
     first : ndarray
@@ -144,41 +149,49 @@ class HeldOutPictures:
         """Which of the judged queries are of kinds that were learned."""
         return self.taught[self.relevant.any(axis=1)]
 
-    def verdict(
-        self,
-        W: NDArray[np.float32],
-        form: Form,
-        shares: NDArray[np.float32] | None = None,
-        *,
-        taught_only: bool = False,
-    ) -> Verdict:
-        """Evaluate W by mean average precision (paper 1, section 5.1).
+    @cached_property
+    def values(self) -> NDArray[np.float32] | None:
+        """How relevant each is to each, where labels are several; None where that is yes or no."""
+        if self.relevance.labels_ is None or self.relevance.is_single:
+            return None
+        return self.relevance.values(np.arange(len(self.rows)))
 
-        With ``shares``, each query is blended: its share of W, and the rest of the start.
-        """
-        products = (self.vectors @ W) @ self.vectors.T
-        own = np.arange(len(products))
-        scores = _in_form(products, form)
-        if shares is not None:
-            scores = shares[:, None] * scores + (1 - shares)[:, None] * self._start(products, form)
-        outcome = judge(scores, self.relevant, own=own, cutoffs=(1,))
+    def verdict(self, W: NDArray[np.float32], form: Form, *, taught_only: bool = False) -> Verdict:
+        """Evaluate W by mean average precision (paper 1, section 5.1)."""
+        return self.judge(self.scores(W, form), taught_only=taught_only)
+
+    def judge(self, scores: NDArray[np.float32], *, taught_only: bool = False) -> Verdict:
+        """Evaluate the scores of each with each."""
+        outcome = judge(scores, self.relevant, own=np.arange(len(scores)), cutoffs=(1,))
         taught, judged = self.judged_taught, outcome.judged
+        each = outcome.average_precision
+        if self.values is not None:
+            each = discounted_gains(scores, self.values, DEPTH)
         halves = [group / group.sum() for group in (taught, ~taught) if group.any()]
         weights = halves[0] if taught_only else np.sum(halves, axis=0) / len(halves)
         return Verdict(
-            outcome.average_precision[judged],
-            weights,
-            outcome.precision[judged, 0],
-            self.relevance.groups[judged],
+            each[judged], weights, outcome.precision[judged, 0], self.relevance.groups[judged]
         )
 
-    def _start(self, products: NDArray[np.float32], form: Form) -> NDArray[np.float32]:
-        """Return the scores of queries that use nothing of W, by items as W scales them."""
-        plain = np.asarray(dense(self.vectors @ self.vectors.T), np.float32)
-        if form == "bilinear":
-            return plain
-        lengths = np.maximum(np.sqrt(squared_lengths(self.vectors)), 1e-30).astype(np.float32)
-        return plain / lengths[:, None] * inverse_root(np.diagonal(products).copy())[None, :]
+    def scores(self, W: NDArray[np.float32], form: Form) -> NDArray[np.float32]:
+        """Return how alike W finds each and each."""
+        return _in_form((self.vectors @ W) @ self.vectors.T, form)
+
+    def blended(
+        self, W: NDArray[np.float32], form: Form
+    ) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
+        """Return a function from the share of W that each query has, beside the start, to scores.
+
+        Items are scaled as W scales them.
+        """
+        products = (self.vectors @ W) @ self.vectors.T
+        whole = _in_form(products, form)
+        start = np.asarray(dense(self.vectors @ self.vectors.T), np.float32)
+        if form != "bilinear":
+            lengths = np.maximum(np.sqrt(squared_lengths(self.vectors)), 1e-30).astype(np.float32)
+            own = inverse_root(np.diagonal(products).copy())
+            start = start / lengths[:, None] * own[None, :]
+        return lambda shares: shares[:, None] * whole + (1 - shares)[:, None] * start
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.core.stored import Arrays, Learned, stored_whole
+from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import check_vectors
 from lookalike.similarity.base import Similarity, check_triplets
 from lookalike.similarity.blend import project_positive
@@ -101,6 +102,7 @@ class KernelLearner(Similarity):
     def _sources(self, width: int) -> list[Source]:
         """Return the kernels for vectors of a width, before their bandwidths are known."""
 
+    @one_blas_thread()
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
@@ -122,6 +124,7 @@ class KernelLearner(Similarity):
                 validation = lesson, rows[held], relevance.subset(held)
         return self._learn(Lesson(rows, triplets, relevance), validation, rng, progress)
 
+    @one_blas_thread()
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
     ) -> Self:

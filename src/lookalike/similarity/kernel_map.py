@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.checks import check_number, check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned
+from lookalike.core.threads import one_blas_thread
 from lookalike.similarity.base import Formula, Similarity, stored_array
 from lookalike.similarity.kernels import Floats, Kernel
 from lookalike.similarity.linear_map import LinearMap, moderate
@@ -43,6 +44,7 @@ class KernelMap(LinearMap):
     map_: Floats
     _source: Source
 
+    @one_blas_thread()
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:

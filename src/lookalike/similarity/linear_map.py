@@ -58,6 +58,7 @@ class LinearMap(Similarity):
     components_: NDArray[np.float32]
     mean_: NDArray[np.float32]
 
+    @one_blas_thread()
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
@@ -68,8 +69,7 @@ class LinearMap(Similarity):
         who = type(self).__name__
         vectors = self._given(X)
         codes = class_codes(who, y, vectors.shape[0])
-        with one_blas_thread():
-            result = self._learn(vectors, codes, progress)
+        result = self._learn(vectors, codes, progress)
         with np.errstate(over="ignore"):
             components = np.ascontiguousarray(result.components, dtype=np.float32)
             mean = result.mean.astype(np.float32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
@@ -17,6 +17,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, stored_whole, with_settings
+from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.similarity.base import (
     Formula,
@@ -48,7 +49,14 @@ from lookalike.similarity.training import (
     check_positive,
     usable,
 )
-from lookalike.similarity.trials import Setup, choose_steps, run_trials
+from lookalike.similarity.trials import (
+    Choices,
+    Setup,
+    Start,
+    choose_steps,
+    run_trials,
+    starts_by_worth,
+)
 from lookalike.similarity.whitening import turned_back, whitened
 from lookalike.supervision import Relevance
 
@@ -184,7 +192,9 @@ class OASIS(Similarity):
 
     W_: NDArray[np.float32] = field(init=False)
     reach_: Reach | None = field(init=False)
+    _choices: Choices | None = field(default=None, init=False)
 
+    @one_blas_thread()
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
@@ -201,7 +211,7 @@ class OASIS(Similarity):
         self.history_: list[tuple[int, float]] = []
         form, trainer = self._form(given.shape[1]), self._trainer(given.shape[1])
         if self.blend is None and form != "distance":
-            return self._fit_reach(given, relevance, rng, progress)
+            return self._fit_reach(given, _graded(relevance), rng, progress)
         span = Span(given)
         vectors = span.inside(given)
         steps, point = self.steps, self.blend
@@ -221,6 +231,21 @@ class OASIS(Similarity):
         W = trainer.learn(vectors, sources, steps if point else 0, rng, progress)
         return self._settle(W, span, steps, point)
 
+    @one_blas_thread()
+    def fit_as(
+        self, other: Self, X: ArrayLike | sp.spmatrix, y: Any, *, progress: Progress = silent
+    ) -> Self:
+        """Learn with what another chose on pictures held out from it, if it chose to learn."""
+        choice = other._choices
+        if choice is None or not choice.point:
+            return self.fit(X, y, progress=progress)
+        given, rng = usable(self._given(X)), generator(self.random_state)
+        relevance = _graded(Relevance.of(y, n=given.shape[0]))
+        placed = Placed.of(given.shape[1], relevance, rng)
+        self.history_ = []
+        return self._follow(choice, given, relevance, placed, None, rng, progress)
+
+    @one_blas_thread()
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
     ) -> Self:
@@ -375,30 +400,53 @@ class OASIS(Similarity):
         vectors = span.inside(given)
         form, trainer = self._form(width), self._trainer(width)
         placed = Placed.of(width, kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng), rng)
-        identity = np.eye(vectors.shape[1], dtype=np.float32)
-        whitens = form == "normalized" and not sp.issparse(vectors)
-        for whiten in (True, False) if whitens else (False,):
-            how = Setup(trainer, form, self.held_out, self.steps, whiten)
+        how = Setup(trainer, form, self.held_out, self.steps, "identity")
+        starts: list[Start] = ["identity"]
+        if form == "normalized" and not sp.issparse(vectors):
+            starts = starts_by_worth(how, vectors, relevance, placed, rng)
+        for start in starts:
+            how = replace(how, start=start)
             trials = run_trials(how, vectors, relevance, placed, rng, progress)
             self.history_ = trials.history
             if not trials.each or trials.steps is None:
                 steps, point = self._unjudged(10 * vectors.shape[0])
-                return self._settle(identity, span, steps, point)
+                return self._settle(np.eye(vectors.shape[1], dtype=np.float32), span, steps, point)
             point, rule = choose_reach(trials.each, form)
             steps = trials.steps * (1 if self.steps else LONGER)
             if point:
                 break
-        else:
-            return self._settle(identity, span, steps, 0.0)
-        A = how.start(vectors, relevance)
-        back = None if A is None else np.asarray(np.linalg.inv(A), np.float64)
-        start = turned_back(trials.W, back).astype(np.float32)
+        choice = Choices(how, steps, point, rule)
+        return self._follow(choice, given, relevance, placed, trials.W, rng, progress)
+
+    def _follow(
+        self,
+        choice: Choices,
+        given: Vectors,
+        relevance: Relevance,
+        placed: Placed,
+        W: NDArray[np.float64] | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Self:
+        """Learn from all pictures as was chosen, from W on or from where it starts."""
+        self._choices = choice
+        span = Span(given)
+        vectors = span.inside(given)
+        if not choice.point:
+            unit = np.eye(vectors.shape[1], dtype=np.float32)
+            return self._settle(unit, span, choice.steps, 0.0)
+        A = choice.how.turn(vectors, relevance)
+        start = None
+        if W is not None:
+            back = None if A is None else np.asarray(np.linalg.inv(A), np.float64)
+            start = turned_back(W, back).astype(np.float32)
+        trainer = choice.how.trainer
         sources = trainer.samplers(relevance)
-        W = trainer.learn(whitened(vectors, A), sources, steps, rng, progress, start)
+        learned = trainer.learn(whitened(vectors, A), sources, choice.steps, rng, progress, start)
         S = None if A is None else span.whole(np.asarray(A @ A, np.float32))
         marks = scaled_landmarks(given[placed.rows], S)
-        reach = None if rule is None else Reach(marks, *rule, start=S)
-        return self._settle(W, span, steps, point, reach, A)
+        reach = None if choice.rule is None else Reach(marks, *choice.rule, start=S)
+        return self._settle(learned, span, choice.steps, choice.point, reach, A)
 
     def _choose(
         self,
@@ -502,3 +550,10 @@ class OASIS(Similarity):
             raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend!r:.80}.")
         check_number("OASIS", "held_out", self.held_out, below=1)
         generator(self.random_state)
+
+
+def _graded(relevance: Relevance) -> Relevance:
+    """Return relevance by how rare shared labels are, where pictures have several."""
+    if relevance.labels_ is None or relevance.is_single:
+        return relevance
+    return relevance.by_rarity()

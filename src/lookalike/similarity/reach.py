@@ -231,10 +231,11 @@ def kinds_of(
 ) -> Relevance:
     """Return the kinds of pictures, a label each, of which some can be left out as a whole.
 
-    These are the labels, if there are at least ``least``. Of clicks and of few labels they are
-    cells: each picture belongs to the nearest of ``2 * least`` pictures drawn at random.
+    These are the labels, if there are at least ``least`` and no picture has two. Otherwise, and of
+    clicks, they are cells: each picture belongs to the nearest of ``2 * least`` pictures drawn at
+    random. Without any of a fifth of the words, of five a picture, a third of all would be left.
     """
-    if relevance.labels_ is not None and len(relevance.labels_) >= least:
+    if relevance.is_single and len(relevance.labels_ or ()) >= least:
         return relevance
     units = unit_rows(vectors)
     seeds = rng.permutation(np.flatnonzero(relevance.has_alike))[: 2 * least]

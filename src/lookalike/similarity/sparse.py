@@ -15,6 +15,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, stored_whole, with_settings
+from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import Vectors, check_vectors, unit_rows
 from lookalike.similarity._fast.sparse import TINY, online_steps
 from lookalike.similarity.base import Similarity, check_triplets, scaled_rows, stored_array
@@ -116,6 +117,7 @@ class SparseSimilarity(Similarity):
         self._neighbours = check_neighbours(type(self).__name__, neighbours)
         return self
 
+    @one_blas_thread()
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
@@ -141,6 +143,7 @@ class SparseSimilarity(Similarity):
         judge_rows = _HeldOut.of(rows, relevance, held, database)
         return self._learn(rows, triplets, judge_rows, progress)
 
+    @one_blas_thread()
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
     ) -> Self:

@@ -1,9 +1,12 @@
 """Train copies without some pictures, to choose how long to learn and how far to follow it."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +14,42 @@ from numpy.typing import NDArray
 from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.blend import Path
-from lookalike.similarity.choosing import MAX_ROUNDS, ROUNDS, Choice, Trial, choose, looks_at
+from lookalike.similarity.choosing import (
+    FIRST_LOOK,
+    MAX_ROUNDS,
+    ROUNDS,
+    Choice,
+    Trial,
+    choose,
+    looks_at,
+    worth,
+)
 from lookalike.similarity.held_out import Form, HeldOutPictures, Verdict
 from lookalike.similarity.reach import Placed
 from lookalike.similarity.training import Trainer, Triplets, average
-from lookalike.similarity.whitening import turned_back, whitened, whitening
+from lookalike.similarity.whitening import by_words, turned_back, whitened, whitening
 from lookalike.supervision import Relevance
 
 _log = logging.getLogger(__name__)
 
+Start: TypeAlias = Literal["words", "whitening", "identity"]
+"""Where learning starts."""
+
 FOLDS = 4
 """How often some kinds of pictures are left out to fit how far each query goes."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen on held-out pictures: where learning starts, how long, and how far it goes.
+
+    ``point`` and ``rule`` are those of :func:`~lookalike.similarity.choosing.choose_reach`.
+    """
+
+    how: Setup
+    steps: int
+    point: float
+    rule: tuple[float, float, float, float] | None
 
 
 @dataclass(frozen=True)
@@ -48,17 +76,68 @@ class Trials:
 
 @dataclass(frozen=True)
 class Setup:
-    """How trials learn and are judged: a share is held out; steps that are None are chosen."""
+    """How trials learn and are judged: a share is held out; steps that are None are chosen.
+
+    From words they are few: on ``snapshots`` more than two a picture gained nothing.
+    """
 
     trainer: Trainer
     form: Form
     share: float
     steps: int | None
-    whiten: bool
+    start: Start
 
-    def start(self, vectors: Vectors, relevance: Relevance) -> NDArray[np.float64] | None:
-        """Return what whitens vectors, or None."""
-        return whitening(vectors, relevance) if self.whiten else None
+    def turn(self, vectors: Vectors, relevance: Relevance) -> NDArray[np.float64] | None:
+        """Return the map of vectors to those that are compared at the start, or None for none."""
+        if self.start == "identity":
+            return None
+        return (by_words if self.start == "words" else whitening)(vectors, relevance)
+
+    @property
+    def fixed_steps(self) -> int | None:
+        """The steps of a trial, where they are not to be chosen."""
+        return FIRST_LOOK if self.steps is None and self.start == "words" else self.steps
+
+
+def starts_by_worth(
+    how: Setup,
+    vectors: Vectors,
+    relevance: Relevance,
+    placed: Placed,
+    rng: np.random.Generator,
+) -> list[Start]:
+    """Return where learning may start, what ranks held-out pictures best without any step first.
+
+    With one label a picture, words are the classes, and what is not taught loses most by them; so
+    it is whitening, and the identity where that gains nothing.
+    """
+    if relevance.labels_ is None or relevance.is_single:
+        return ["whitening", "identity"]
+    judges = [
+        HeldOutPictures.choose(vectors, relevance, how.share, rng, kinds=placed.kinds)
+        for _ in range(FOLDS)
+    ]
+    some = [judge for judge in judges if judge is not None]
+    if not some:
+        return ["identity"]
+    strange = ~np.concatenate([judge.judged_taught for judge in some])
+    unit = np.eye(vectors.shape[1], dtype=np.float32)
+
+    def verdict(start: Start) -> Verdict:
+        parts = []
+        for judge in some:
+            A = replace(how, start=start).turn(vectors[judge.kept], relevance.subset(judge.kept))
+            turned = replace(judge, vectors=whitened(judge.vectors, A))
+            parts.append(turned.verdict(unit, how.form))
+        return Verdict.joined(parts)
+
+    before = verdict("identity")
+    worths: dict[Start, float] = {
+        "words": worth(verdict("words"), before, strange),
+        "whitening": worth(verdict("whitening"), before, strange),
+        "identity": 0.0,
+    }
+    return sorted(worths, key=lambda start: -worths[start])
 
 
 def run_trials(
@@ -72,12 +151,12 @@ def run_trials(
     """Learn without a share of the kinds of pictures, and of the others; judge by those."""
     each, learned = list[Trial](), list[NDArray[np.float64]]()
     history: list[tuple[int, float]] = []
-    trainer, form, taken = how.trainer, how.form, how.steps
+    trainer, form, taken = how.trainer, how.form, how.fixed_steps
     for _ in range(FOLDS):
         judge = HeldOutPictures.choose(vectors, relevance, how.share, rng, kinds=placed.kinds)
         if judge is None:
             break
-        A = how.start(vectors[judge.kept], relevance.subset(judge.kept))
+        A = how.turn(vectors[judge.kept], relevance.subset(judge.kept))
         turned = whitened(vectors, A)
         judging = replace(judge, vectors=turned[judge.rows])
         kept = turned[judge.kept]

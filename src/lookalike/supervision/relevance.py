@@ -185,6 +185,26 @@ class Relevance:
                 result = query_vectors @ self._pattern[columns].T
         return np.asarray(result.toarray(), dtype=np.bool_)
 
+    def values(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """Return r(i, j) for all pairs of some pictures."""
+        some = self._checked("rows", rows)
+        links = self.links[some].astype(np.float32)
+        result = links[:, some] if self.labels_ is None else links @ links.T
+        return np.ascontiguousarray(result.toarray())
+
+    def by_rarity(self) -> Relevance:
+        """Return it with r(i, j) the sum of log(n/n_l) over the labels both have: rare ones count.
+
+        n_l is the number of the n labelled pictures that have the label l.
+        """
+        if self.labels_ is None:
+            raise InvalidInput("by_rarity: pairs have no labels that could be rare.")
+        sizes = np.diff(self.members.indptr)
+        weights = np.sqrt(np.log(np.count_nonzero(self.known) / np.maximum(sizes, 1)))
+        links = sp.csr_matrix(self._pattern.astype(np.float64) @ sp.diags(weights))
+        links.eliminate_zeros()
+        return Relevance(_clean(links), self.labels_, self.known)
+
     def alike(self, i: int, j: int) -> bool:
         """Return whether picture ``j`` is related to picture ``i``."""
         first, second = self._checked("pictures", [i, j]).tolist()
@@ -291,11 +311,15 @@ class Relevance:
     def groups(self) -> sp.csr_matrix:
         """Which pictures are judged by each other, a column each: those of a label.
 
-        Of pairs, those related to a picture and itself, divided by the root of their number:
-        as many pictures that are all related then count as one group.
+        A row is of unit length, so that of two pictures with several labels each pair counts by the
+        share of labels they have in common, and every picture counts once. Of pairs, a column has
+        those related to a picture and itself, divided by the root of their number: as many pictures
+        that are all related then count as one group.
         """
         if self.labels_ is not None:
-            return self._pattern.astype(np.float64)
+            lengths = np.sqrt(np.asarray(self.links.power(2).sum(axis=1)).ravel())
+            shares = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+            return sp.csr_matrix(sp.diags(shares) @ self.links)
         related = (self._pattern + self._pattern.T).astype(np.bool_).astype(np.float64)
         each = sp.csr_matrix(related + sp.identity(len(self), format="csr"))
         sizes = np.asarray(each.sum(axis=0)).ravel()

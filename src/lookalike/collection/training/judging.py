@@ -42,16 +42,22 @@ def fit_and_judge(
 ) -> list[tuple[Judgement, Judgement]]:
     """Fit a learner on the first split, and judge the start and what it learns by each split.
 
-    For every further split a copy of the learner is fitted, and let go.
+    For every further split a copy of the learner is fitted as the first one chose, and let go.
+    Where the first one learned nothing, no other is fitted.
     """
     untaught = deepcopy(learner)
-    judged = []
+    judged = list[tuple[Judgement, Judgement]]()
     for place, split in enumerate(splits):
-        model = deepcopy(untaught) if place else learner
         taught, judges = (
             alike_pictures.relevance.subset(rows) for rows in (split.train, split.held)
         )
-        model.fit(X[split.train], taught, progress=part_of(progress, place, len(splits)))
+        part = part_of(progress, place, len(splits))
+        if not place:
+            model = learner.fit(X[split.train], taught, progress=part)
+        elif learner.learned:
+            model = deepcopy(untaught).fit_as(learner, X[split.train], taught, progress=part)
+        else:
+            break
         held = X[split.held]
         judged.append(
             (judge_similarity(Cosine(), held, judges), judge_similarity(model, held, judges))
@@ -75,7 +81,7 @@ def paired_gain(
 ) -> Gain:
     """Compare how two similarities rank the pictures held out, query by query over all splits."""
     before, after = (Judgement.joined(parts) for parts in zip(*judged, strict=True))
-    rows = np.concatenate([split.held for split in splits])[before.judged]
+    rows = np.concatenate([split.held for split in splits[: len(judged)]])[before.judged]
     average, first = (
         paired_difference(one[before.judged], two[before.judged], relevance.groups[rows])
         for one, two in (

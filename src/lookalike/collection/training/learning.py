@@ -23,6 +23,7 @@ from lookalike.collection.training.trials import InUse, Learned
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.stored import parameters
+from lookalike.core.threads import one_blas_thread
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.registry import SIMILARITIES
 
@@ -56,6 +57,7 @@ def codes_wanted(
     return CodesWanted(codes, BITS if bits is None else bits, candidates, random_state)
 
 
+@one_blas_thread()
 def learn(
     session: Session,
     given: Callable[[], Given],
