@@ -1,3 +1,5 @@
+import errno
+import os
 from functools import partial
 
 import pytest
@@ -14,6 +16,16 @@ settings.load_profile("untimed")
 def set_limits(monkeypatch):
     """Return what sets limits to the few pictures of a test, by their names in tests/limits.py."""
     return partial(limits.set_limits, monkeypatch)
+
+
+@pytest.fixture
+def fill_disk(monkeypatch):
+    """Return what fills the disk: from then on none of our files can be written."""
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return lambda: monkeypatch.setattr(os, "fsync", full)
 
 
 @pytest.fixture

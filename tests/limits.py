@@ -31,8 +31,10 @@ PLACES = {
     "sparse_tail": (f"{_INDEX}.sparse._TAIL",),
     "many_rows": (f"{_INDEX}.checked_rows.MANY",),
     "code_numbers": ("lookalike.codes.base._NUMBERS",),
+    "sample_pixels": ("lookalike.features.visterms.SAMPLE_PIXELS",),
     "sample_pictures": ("lookalike.features.visterms.SAMPLE_PICTURES",),
     "sample_blocks": ("lookalike.features.visterms.SAMPLE_BLOCKS",),
+    "lego_round": ("lookalike.similarity.lego.ROUND",),
     "max_steps": ("lookalike.similarity.choosing.MAX_STEPS",),
     "max_exact": ("lookalike.similarity.operator.MAX_EXACT",),
     "operator_rows": ("lookalike.similarity.operator.ROWS",),
@@ -44,6 +46,7 @@ PLACES = {
     "oasis_table_steps": (f"{_PAPERS}.oasis_tables.STEPS",),
     "oasis_steps": (f"{_PAPERS}.oasis.QUICK_STEPS",),
     "oasis_positive_steps": (f"{_PAPERS}.oasis.QUICK_POSITIVE_STEPS",),
+    "omks_views": (f"{_PAPERS}.omks_views.PAPER",),
     "omks_ratios": (f"{_PAPERS}.omks.QUICK_RATIOS",),
     "wsabie_plan": (f"{_PAPERS}.wsabie_methods.QUICK",),
 }

@@ -16,6 +16,7 @@ from lookalike.evaluate.reproduce.omks_views import ViewSet, described, split_vi
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
 from lookalike.similarity import MultiKernelSimilarity
 from lookalike.similarity.kernels import Kernel
+from tests.evaluate.files import times
 
 CLASSES, EACH = 4, 30
 
@@ -299,10 +300,9 @@ class Colours:
         return np.concatenate([pixels.mean(axis=(0, 1)), pixels[0, 0]])[None]
 
 
-def test_views_are_described_once(tmp_path, monkeypatch):
-    module = "lookalike.evaluate.reproduce.omks_views"
-    monkeypatch.setattr(f"{module}.Views", Colours)
-    monkeypatch.setattr(f"{module}.PAPER", ("mean", "first"))
+def test_views_are_described_once(tmp_path, monkeypatch, set_limits):
+    monkeypatch.setattr("lookalike.evaluate.reproduce.omks_views.Views", Colours)
+    set_limits(omks_views=("mean", "first"))
     rng = np.random.default_rng(0)
     files = [tmp_path / f"{number}.png" for number in range(3)]
     for file in files:
@@ -311,10 +311,11 @@ def test_views_are_described_once(tmp_path, monkeypatch):
     assert list(found) == ["mean", "first"]
     for rows in found.values():
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
-    monkeypatch.setattr(f"{module}.exact_vectors", None)
+    before = times(tmp_path / "cache")
     again = described(files, tmp_path / "cache", random_state=0)
     for name, rows in found.items():
         np.testing.assert_array_equal(again[name], rows)
+    assert times(tmp_path / "cache") == before
 
 
 def test_views_are_split_by_name_at_unit_length():

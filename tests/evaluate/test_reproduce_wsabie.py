@@ -9,7 +9,6 @@ from lookalike.annotation.neighbours import NearestNeighbours
 from lookalike.annotation.wsabie import WSABIE
 from lookalike.core.errors import InvalidInput
 from lookalike.evaluate.reproduce import (
-    vectors,
     wsabie,
     wsabie_figures,
     wsabie_methods,
@@ -19,6 +18,8 @@ from lookalike.evaluate.reproduce import (
 from lookalike.evaluate.reproduce.wsabie_data import tagged_pictures
 from lookalike.evaluate.reproduce.wsabie_methods import Part, Study
 from lookalike.supervision import TagTree
+from tests.evaluate.files import times
+from tests.limits import set_limits
 
 COLOURS = {"red": (200, 40, 40), "green": (40, 180, 60), "blue": (50, 60, 200)}
 KINDS = ("stripes", "noise")
@@ -75,7 +76,7 @@ def outcome(tagged, tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
     told = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wsabie_methods, "QUICK", TINY)
+        set_limits(patch, wsabie_plan=TINY)
         tables = wsabie.reproduce(
             tagged,
             out,
@@ -151,16 +152,15 @@ def test_progress_goes_up_to_the_end(outcome):
     assert done[-1] == total
 
 
-def test_a_second_run_reads_the_vectors_and_gives_the_same(
-    tagged, outcome, monkeypatch, set_limits
-):
+def test_a_second_run_reads_the_vectors_and_gives_the_same(tagged, outcome, monkeypatch):
     tables, out, _ = outcome
-    set_limits(wsabie_plan=TINY)
-    monkeypatch.setattr(vectors, "exact_vectors", None)
+    set_limits(monkeypatch, wsabie_plan=TINY)
+    before = times(out / "vectors")
     given = {"words": "name_words", "isa": tagged / "isa.csv"}
     again = wsabie.reproduce(tagged, out, **given, quick=True)
     for place in (0, 1, 2, 3, 4, 6):
         assert again[place].csv() == tables[place].csv()
+    assert times(out / "vectors") == before
 
 
 def test_a_broken_picture_is_named_and_nothing_is_written(tmp_path):

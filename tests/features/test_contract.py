@@ -4,17 +4,18 @@ import pytest
 
 from lookalike.checks.feature import FeatureContract, pictures
 from lookalike.core.registry import Registry
-from lookalike.features import FEATURES, Embedding, Feature, Views, Visterms, registry, visterms
+from lookalike.features import FEATURES, Embedding, Feature, Views, Visterms, registry
 from tests.collection.colours import Colours
 from tests.contract import each, passes
 from tests.features.test_embedding import model
+from tests.limits import set_limits
 from tests.test_imports import loaded
 
 
 @pytest.fixture(scope="module")
 def visterms_of_twelve_words():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(visterms, "SAMPLE_PIXELS", 2000)
+        set_limits(patch, sample_pixels=2000)
         yield Visterms(dimension=12, colours=4, longest_side=400).fit(pictures())
 
 

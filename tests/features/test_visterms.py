@@ -12,6 +12,7 @@ from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 from lookalike.features import visterms as module
 from lookalike.features.visterms import Visterms, blocks_in, first_size, level_sizes
 from tests.features.cores import one_core
+from tests.limits import set_limits as set_limits_of
 from tests.reference import visterms as slow
 
 
@@ -38,7 +39,7 @@ def pictures():
 @pytest.fixture(scope="module", autouse=True)
 def _few_pixels():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "SAMPLE_PIXELS", 5000)
+        set_limits_of(patch, sample_pixels=5000)
         yield
 
 

@@ -278,11 +278,11 @@ class TestMathematics:
         products = Z @ A @ Z.T
         np.testing.assert_allclose(found, products, rtol=1e-5, atol=1e-6 * np.abs(products).max())
 
-    def test_lego_learns_the_same_in_blocks_and_one_by_one(self, digits, monkeypatch):
+    def test_lego_learns_the_same_in_blocks_and_one_by_one(self, digits, set_limits):
         X, y, P, _ = digits
         whole = LEGO(steps=3000, random_state=0).fit(X, y)
         assert whole.moved_ > 10 * lego.ROUND
-        monkeypatch.setattr(lego, "ROUND", 2)
+        set_limits(lego_round=2)
         single = LEGO(steps=3000, random_state=0).fit(X, y)
         assert single.moved_ == whole.moved_
         expected = whole.scores(P, P)

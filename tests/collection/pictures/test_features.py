@@ -12,7 +12,6 @@ import pytest
 
 from lookalike import images
 from lookalike.collection import Ask, Collection
-from lookalike.collection.pictures import describing
 from lookalike.core.errors import CollectionError, DecoderFailed, InvalidInput
 from lookalike.features import Visterms
 from tests.collection.beside import counted_votes
@@ -85,16 +84,15 @@ def test_earlier_votes_teach_it(collection, pictures):
     assert collection.search(Ask((1,)), 9, by="fine") == found
 
 
-def test_searches_go_on_meanwhile(collection, monkeypatch):
+def test_searches_go_on_meanwhile(collection):
     entered, leave, found = threading.Event(), threading.Event(), []
-    describe = describing._described
 
-    def slow(*given):
+    def slow(*given, **named):
         entered.set()
         leave.wait(300)
-        return describe(*given)
+        return images.decode(*given, **named)
 
-    monkeypatch.setattr(describing, "_described", slow)
+    collection.pictures.decode_with(slow)
     adding = threading.Thread(target=lambda: collection.add_feature(Fine()))
     adding.start()
     assert entered.wait(300)
@@ -112,11 +110,11 @@ def test_searches_go_on_meanwhile(collection, monkeypatch):
     assert collection.votes.standing("fine").votes == 1
 
 
-def test_interrupted_before_it_is_fitted_it_is_not_ready(collection, monkeypatch):
-    def interrupted(*given):
+def test_interrupted_before_it_is_fitted_it_is_not_ready(collection):
+    def interrupted(*given, **named):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lookalike.collection.pictures.features.fit_feature", interrupted)
+    collection.pictures.decode_with(interrupted)
     with pytest.raises(KeyboardInterrupt):
         collection.add_feature(Visterms())
     with pytest.raises(CollectionError, match="visterms is not ready: 24 pictures still"):
@@ -149,16 +147,16 @@ def test_a_fault_of_the_decoder_leaves_a_picture_out_of_the_sample(collection):
     assert collection.add_feature(Visterms(dimension=16, colours=4)).ready
 
 
-def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch, set_limits):
-    described, describe = [], describing._described
+def test_interrupted_it_goes_on_where_it_stopped(collection, set_limits):
+    decoded, most = [], 10
 
-    def counted(row, *given):
-        if len(described) == 10:
+    def counted(*given, **named):
+        if len(decoded) == most:
             raise KeyboardInterrupt
-        described.append(row.id)
-        return describe(row, *given)
+        decoded.append(1)
+        return images.decode(*given, **named)
 
-    monkeypatch.setattr(describing, "_described", counted)
+    collection.pictures.decode_with(counted)
     set_limits(batch=4)
     with pytest.raises(KeyboardInterrupt):
         collection.add_feature(Fine(), threads=1)
@@ -167,10 +165,10 @@ def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch, set_li
     kept = collection.models.rankers()[1].pictures
     assert kept >= 8
     assert collection.search(1)
-    described.clear()
-    monkeypatch.setattr(describing, "_described", lambda *a: described.append(1) or describe(*a))
+    decoded.clear()
+    most = 24
     assert collection.add_feature(Fine()).ready
-    assert len(described) == 24 - kept
+    assert len(decoded) == 24 - kept
 
 
 KILLED = """

@@ -3,7 +3,6 @@
 import pytest
 
 from lookalike.collection import Ask, Collection, Filter, SavedSearch
-from lookalike.collection.ranking import start_words
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.features import StartWords
 from tests.collection.beside import beside
@@ -246,17 +245,14 @@ class TestTheCache:
         assert looked_at == [24]
         assert self.file(fresh).read_bytes() == content
 
-    def test_a_file_that_cannot_be_written_is_done_without(self, fresh, monkeypatch, caplog):
+    def test_a_file_that_cannot_be_written_is_done_without(self, fresh, fill_disk, caplog):
         self.file(fresh).unlink()
         found = fresh.search_word("sky", 9)
 
-        def full(*some, **more):
-            raise OSError("disk full")
-
-        monkeypatch.setattr(start_words, "save_arrays", full)
+        fill_disk()
         with Collection.open(fresh.path, features=[Shades()]) as again:
             assert again.search_word("sky", 9) == found
-        assert "disk full" in caplog.text
+        assert "No space left" in caplog.text
 
     def test_it_stays_when_others_are_cleaned_up(self, fresh):
         file = self.file(fresh)

@@ -99,7 +99,7 @@ def test_pictures_added_after_learning_are_scaled_too(stripes, tmp_path):
         assert [(m.id, m.score) for m in stripes.search(1, 99)] == found
 
 
-def test_a_worse_model_is_not_published(stripes):
+def test_a_worse_model_is_not_published(stripes, register):
     stripes.learn(labels())
     good = stripes.search(1, 9)
     rng = np.random.default_rng(1)
@@ -110,9 +110,8 @@ def test_a_worse_model_is_not_published(stripes):
             self.W_ = np.diag(rng.random(len(self.W_))).astype(np.float32) ** 8
             return self
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(SIMILARITIES._here, "oasis", Worse)
-        learned = stripes.learn(labels(), settings=QUICK).similarity
+    register(SIMILARITIES, Worse)
+    learned = stripes.learn(labels(), settings=QUICK).similarity
     assert not learned.published
     assert learned.model is None
     assert stripes.search(1, 9) == good
@@ -302,14 +301,11 @@ def test_one_can_roll_back_from_a_damaged_model(stripes):
         assert again.search(1, 9) == found
 
 
-def test_a_full_disk_leaves_the_model_in_use(stripes, monkeypatch):
+def test_a_full_disk_leaves_the_model_in_use(stripes, fill_disk):
     stripes.learn(labels(), settings=QUICK)
     before = stripes.search(1, 9)
 
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(OASIS, "save", full)
+    fill_disk()
     with pytest.raises(CollectionError, match="No space left"):
         stripes.learn(labels(), settings=QUICK)
     assert stripes.search(1, 9) == before

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.annotation import WSABIE, Annotator
+from lookalike.annotation import WSABIE
 from lookalike.annotation.registry import ANNOTATORS
 from lookalike.collection import Collection, Figures, Gate, InUse
 from lookalike.collection.log import examples
@@ -304,15 +304,12 @@ def test_words_that_cannot_be_learned_lose_nothing(collection):
     assert seen(collection) == before
 
 
-def test_a_full_disk_leaves_both_as_they_were(gateless, monkeypatch):
+def test_a_full_disk_leaves_both_as_they_were(gateless, fill_disk):
     collection = gateless
     learn(collection)
     before = seen(collection)
 
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Annotator, "save", full)
+    fill_disk()
     with pytest.raises(CollectionError, match="No space left"):
         learn(collection, {"rot-0.png": ["rot", "blau"]})
     assert seen(collection) == before

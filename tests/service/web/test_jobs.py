@@ -48,7 +48,7 @@ def written_by_another(path, new):
 
     def wait(*_):
         writing.set()
-        over.wait(30)
+        over.wait(300)
 
     def write():
         with Collection.open(path, features=[Colours()], gate=OPEN) as other:
@@ -56,7 +56,7 @@ def written_by_another(path, new):
 
     thread = threading.Thread(target=write)
     thread.start()
-    assert writing.wait(30)
+    assert writing.wait(300)
     try:
         yield
     finally:
@@ -82,7 +82,7 @@ def work(store, allowing, request):
     made.close()
 
 
-def ended(job, seconds=20):
+def ended(job, seconds=300):
     until = time.monotonic() + seconds
     while not job.over:
         assert time.monotonic() < until, job
