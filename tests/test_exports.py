@@ -114,6 +114,7 @@ EXPORTS = {
         "delta_average_precision",
         "evaluate_annotation",
         "evaluate_similarity",
+        "graded_precision_at_k",
         "judge",
         "mean_average_precision",
         "object_average_precision",

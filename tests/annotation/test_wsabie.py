@@ -521,3 +521,42 @@ def test_bad_settings_are_refused(settings: dict, message: str) -> None:
 def test_zero_vectors_are_refused() -> None:
     with pytest.raises(InvalidInput, match="all vectors are zero"):
         WSABIE().fit(np.zeros((4, 3)), ["a", "b", "a", "b"])
+
+
+def test_remarks_1_and_2_on_many_draws() -> None:
+    """The loss is unbiased for the risk with L̃, and an example costs less than remark 2 allows."""
+    rng = np.random.default_rng(5)
+    words, draws = 30, 40_000
+    for violators in (1, 3, 10, 29):
+        W = np.zeros((words, 1), np.float32)
+        W[0], W[1:] = 2.0, -3.0
+        margins = rng.uniform(0.2, 0.9, violators)
+        W[1 : 1 + violators, 0] = 1.0 + margins
+        V = np.ones((1, 1), np.float32)
+        model = Model(V.copy(), W.copy(), np.ones(1, np.float32))
+        pace = Pace(*(np.float32(one) for one in (0, 0, 1e9, 1e9)), np.uint64(0))
+        room = Room(*(np.zeros(size, np.float32) for size in (1, 1, words)))
+        penalties = np.array([reference.penalty(k) for k in range(words)], np.float32)
+        truth = Truth(np.zeros(1, np.uint32), np.array([0, 1], np.uint64))
+        _, tried, losses = sampled_steps(
+            model,
+            lay_out(np.ones((1, 1), np.float32)),
+            truth,
+            np.zeros(draws, np.uint32),
+            pace,
+            penalties,
+            np.uint64(words),
+            loop_state(np.random.default_rng(violators)),
+            room,
+        )
+        np.testing.assert_array_equal(model.W, W)
+        others = words - 1
+        share = violators / others
+        expected = sum(
+            share * (1 - share) ** (n - 1) * reference.penalty(others // n)
+            for n in range(1, others + 1)
+        )
+        risk = expected * margins.mean()
+        assert losses / draws == pytest.approx(risk, rel=0.05)
+        # One score more is that of the true word.
+        assert tried / draws + 1 < 1 + min(others / violators, others) + 0.1

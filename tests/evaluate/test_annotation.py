@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.evaluate import (
     evaluate_annotation,
+    graded_precision_at_k,
     mean_average_precision,
     precision_at_k,
     sibling_precision_at_k,
@@ -208,3 +209,24 @@ def test_what_cannot_be_judged_is_said():
     for relevant in (np.zeros((1, 5), bool), np.zeros((1, 6)), np.zeros(6, bool)):
         with pytest.raises(InvalidInput, match="one column for each of the 6 words of groups"):
             sibling_precision_at_k([[0] * 6], relevant, groups, 1)
+
+
+def test_graded_precision_is_the_mean_likeness_to_the_nearest_true_word():
+    rng = np.random.default_rng(0)
+    table, relevant = rng.normal(size=(7, 6)), rng.random((7, 6)) < 0.4
+    relevant[3] = False
+    S = rng.random((6, 6))
+    S = (S + S.T) / 2
+    np.fill_diagonal(S, 1)
+    total = []
+    for row in range(7):
+        true = [y for y in range(6) if relevant[row, y]]
+        if true:
+            order = sorted(range(6), key=lambda y: -table[row, y])
+            total.append(sum(max(S[i, y] for y in true) for i in order[:4]) / 4)
+    assert graded_precision_at_k(table, relevant, S, 4) == pytest.approx(np.mean(total))
+    plain = graded_precision_at_k(table, relevant, np.eye(6), 4)
+    groups = sp.identity(6, format="csr")
+    assert plain == pytest.approx(sibling_precision_at_k(table, relevant, groups, 4))
+    with pytest.raises(InvalidInput, match="from 0 to 1"):
+        graded_precision_at_k(table, relevant, 2 * S, 4)

@@ -34,6 +34,7 @@ TINY = replace(
     epochs=6,
     passive_epochs=4,
     visterms=48,
+    too_close=1.01,
 )
 
 
@@ -91,9 +92,20 @@ def outcome(tagged, tmp_path_factory):
 def test_it_gives_every_table_with_the_papers_figures_beside(outcome):
     tables, _, _ = outcome
     titles = [table.title.split(":")[0] for table in tables]
-    assert titles == [*(f"Table {number}" for number in range(1, 8)), "Section 6.4"]
-    first, second, third, fourth, fifth, sixth, seventh, leaves = tables
-    assert [row[1] for row in first.rows] == [72, 24, 24, 5, "2"]
+    assert titles == [
+        *(f"Table {number}" for number in range(1, 9)),
+        "Section 6.4",
+        "Section 6.4, missed neighbours",
+    ]
+    first, second, third, fourth, fifth, sixth, seventh, eighth, leaves, missed = tables
+    assert [row[1] for row in first.rows][:5] == [72, 24, 24, 5, "2"]
+    assert 40 < float(first.rows[5][1]) < 60
+    assert {row[1] for row in eighth.rows} == {"PAMIR^IA", "One-vs-Rest", "WSABIE"}
+    assert eighth.rows[0][0].endswith(".png")
+    assert "**" in eighth.rows[2][2]
+    by_chance = [row[1] for row in missed.rows]
+    assert by_chance[0] >= by_chance[3] >= by_chance[4] > 0
+    assert [row[2] for row in missed.rows] == [4.5, 3.4, 2.8, 2.0, 1.4]
     assert first.rows[0][3] == 9_861_293
     by_name = {row[0]: row for row in second.rows}
     assert list(by_name) == list(wsabie_paper.TABLE_2)
@@ -368,3 +380,38 @@ def test_the_paper_is_quoted_right():
     assert wsabie_paper.TABLE_5["embedding", "warp"][1] == wsabie_paper.TABLE_2["WSABIE"][1][:2]
     assert wsabie_paper.TABLE_7[100, 200, 300] == (6.14, 2.09, 6.42, 11.23)
     assert {len(row) for rows in wsabie_paper.TABLE_2.values() for row in rows} == {4}
+
+
+def test_what_missing_a_neighbour_costs_is_the_expectation():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)).astype(np.float32)
+    words = [(f"word {n % 3}",) for n in range(30)]
+    train, test = Part(X[:30], words), Part(X[30:], [(f"word {n % 3}",) for n in range(10)])
+    study = Study(train, train, test, None, TINY, 0, lambda: None)
+    table = wsabie_tables.table_of_missed_neighbours(study)
+    found = [row[1] for row in table.rows]
+    units = X / np.linalg.norm(X, axis=1, keepdims=True)
+    order = np.argsort(-(units[30:] @ units[:30].T), axis=1)
+    right = np.array(
+        [[words[row] == true for row in near] for near, true in zip(order, test.y, strict=True)]
+    )
+    assert found[0] == pytest.approx(100 * right[:, 0].mean())
+    assert found[1] == pytest.approx(50 * (right[:, 0].mean() + right[:, 1].mean()))
+    caught = rng.random((4000, *right.shape)) < 0.25
+    first = caught.argmax(axis=2)
+    hits = np.take_along_axis(np.broadcast_to(right, caught.shape), first[..., None], 2)[..., 0]
+    assert found[3] == pytest.approx(100 * (hits & caught.any(axis=2)).mean(), abs=1.0)
+
+
+def test_copies_among_test_pictures_are_removed():
+    rng = np.random.default_rng(0)
+    others = rng.normal(size=(20, 8)).astype(np.float32)
+    test = rng.normal(size=(5, 8)).astype(np.float32)
+    test[2] = 3 * others[7] + 1e-3
+    np.testing.assert_array_equal(wsabie_methods.not_copies(test, others, 0.99), [0, 1, 3, 4])
+
+
+def test_a_test_part_of_copies_is_refused(tagged, tmp_path, monkeypatch):
+    monkeypatch.setattr(wsabie_methods, "QUICK", replace(TINY, too_close=-1.0))
+    with pytest.raises(InvalidInput, match="is a copy"):
+        wsabie.reproduce(tagged, tmp_path / "out", words="name_words", quick=True)

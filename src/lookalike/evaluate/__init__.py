@@ -4,6 +4,7 @@ from lookalike.core.ranking import Judgement, judge
 from lookalike.evaluate.annotation import (
     AnnotationFigures,
     evaluate_annotation,
+    graded_precision_at_k,
     sibling_precision_at_k,
 )
 from lookalike.evaluate.delta import ClassGain, class_gains, delta_average_precision
@@ -43,6 +44,7 @@ __all__ = [
     "delta_average_precision",
     "evaluate_annotation",
     "evaluate_similarity",
+    "graded_precision_at_k",
     "judge",
     "mean_average_precision",
     "object_average_precision",

@@ -108,6 +108,52 @@ def sibling_precision_at_k(
     return float(judge(scores, siblings, cutoffs=(k,)).precision[known].mean())
 
 
+def graded_precision_at_k(
+    scores: ArrayLike, relevant: NDArray[np.bool_], likeness: ArrayLike, k: int
+) -> float:
+    """Return the mean likeness to a true word of the ``k`` words ranked highest.
+
+    p_sib@k = (1/k) Σᵢ₌₁..k S(yᵢ, y) with graded S (paper 2, section 4); for a picture with several
+    true words, the likeness to the nearest of them. Ties are ranked by column. Pictures without a
+    true word are left out. With S the identity this is precision at k.
+
+    Parameters
+    ----------
+    scores : array of shape (q, Y)
+        One row per picture, one column per word; larger is better.
+    relevant : bool array of shape (q, Y)
+        Which words are true.
+    likeness : array of shape (Y, Y)
+        S, from 0 to 1: how alike two words are in meaning; 1 for the same.
+    k : int
+        At least 1.
+
+    Examples
+    --------
+    >>> S = [[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> graded_precision_at_k([[0.7, 0.9, 0.1]], np.array([[True, False, False]]), S, 2)
+    0.75
+    """
+    table, S = np.asarray(scores, np.float64), np.asarray(likeness, np.float64)
+    words = table.shape[-1]
+    if S.shape != (words, words) or not ((S >= 0) & (S <= 1)).all():
+        raise InvalidInput(
+            f"graded_precision_at_k: likeness must be from 0 to 1, of shape {(words, words)}; got "
+            f"shape {S.shape}."
+        )
+    (limit,) = check_cutoffs((k,))
+    known = np.flatnonzero(np.asarray(relevant).any(axis=1))
+    if not len(known):
+        raise InvalidInput(
+            "graded_precision_at_k: no picture has a true word, so there is nothing to average."
+        )
+    means = []
+    for row in known:
+        first = np.argsort(-table[row], kind="stable")[:limit]
+        means.append(S[np.ix_(first, np.flatnonzero(relevant[row]))].max(axis=1).sum() / limit)
+    return float(np.mean(means))
+
+
 def evaluate_annotation(
     annotator: Annotating,
     X: ArrayLike | sp.spmatrix,

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookalike.annotation.base import Annotator
 from lookalike.annotation.linear import LinearRanker
-from lookalike.annotation.neighbours import NearestNeighbours
+from lookalike.annotation.neighbours import NearestNeighbours, StoredPictures
 from lookalike.annotation.one_vs_rest import OneVsRest
 from lookalike.annotation.words import read_words
 from lookalike.annotation.wsabie import WSABIE
 from lookalike.core.progress import Progress, silent
+from lookalike.core.vectors import unit_rows
 from lookalike.evaluate.annotation import AnnotationFigures, evaluate_annotation
 from lookalike.features import Vectors
 from lookalike.supervision import TagTree
@@ -46,6 +48,8 @@ class Plan:
         The maximum number of passes, of WARP, AUC and OWPC and of the passive-aggressive methods.
     visterms : int
         d.
+    too_close : float
+        The cosine to a training or validation picture from which a test picture is a copy of it.
     """
 
     dimensions: tuple[int, ...]
@@ -58,6 +62,7 @@ class Plan:
     epochs: int
     passive_epochs: int
     visterms: int
+    too_close: float = 0.99
 
 
 FULL = Plan(
@@ -108,6 +113,7 @@ class Study:
     plan: Plan
     seed: int
     advance: Callable[[], None]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +197,12 @@ def nearest(plan: Plan, seed: int, leaf: int | None) -> Iterator[Annotator]:
     for k in plan.neighbours:
         trees = 0 if leaf is None else 1
         yield NearestNeighbours(neighbours=k, trees=trees, leaf=leaf or 1, random_state=seed)
+
+
+def not_copies(test: Vectors, others: Vectors, too_close: float) -> NDArray[np.intp]:
+    """Return the test pictures that are no copies of others, by their cosine (section 6.1)."""
+    _, cosines = StoredPictures(unit_rows(others), None).nearest(test, 1)
+    return np.flatnonzero(cosines[:, 0] < too_close)
 
 
 def leaf_sizes(plan: Plan, pictures: int) -> list[int]:
