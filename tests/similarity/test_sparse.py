@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.ranking import judge
 from lookalike.similarity import SparseSimilarity
 from lookalike.similarity.sparse_matrix import Mask
 from lookalike.similarity.sparse_objective import Objective
@@ -95,6 +96,27 @@ def test_scores_are_the_normalised_similarity():
     expected = [[reference.similarity(X, full, i, j) for j in range(12)] for i in range(12)]
     np.testing.assert_allclose(np.square(learned.scores(X, X)), expected, atol=1e-5)
     assert set(learned.parts(X, X)) == {"same words", "near words"}
+
+
+def noisy_views(rng, things=6, views=10):
+    """Rows of words that are an object's, and more that are not; noisier than can be learned."""
+    X = (rng.random((things * views, 40)) < 0.25).astype(np.float32)
+    for row in range(len(X)):
+        X[row, 3 * (row // views) + rng.integers(3)] += 1
+    return X, [row // views for row in range(len(X))]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_iterate_that_is_best_on_pictures_held_out_is_kept(seed):
+    X, y = noisy_views(np.random.default_rng(seed))
+    learned = SparseSimilarity(random_state=0, margin=0.5, held_out=3).fit(X, y)
+    relevance = Relevance.of(y, len(X))
+    held = hold_out(relevance, 3, np.random.default_rng(0))
+    database = np.setdiff1d(np.arange(len(X)), held)
+    own = relevance.rows(held, database)
+    figure = judge(learned.scores(X[held], X[database]), own).mean_average_precision
+    assert figure == pytest.approx(max(learned.history_), abs=1e-3)
+    assert learned.history_[-1] < max(learned.history_)
 
 
 def test_near_words_learn_to_speak_for_each_other():

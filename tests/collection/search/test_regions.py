@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from PIL import Image
 
 from lookalike.collection import Ask, Collection
@@ -65,3 +66,29 @@ def test_words_that_speak_for_each_other_are_learned_through_the_gate(store):
 def test_a_picture_without_regions_finds_nothing_by_place(store):
     found = store.search(Image.new("RGB", (64, 64), "grey"), 3)
     assert all(match.score <= 0 for match in found)
+
+
+def test_votes_teach_regions_and_a_query_stays_sparse(tmp_path):
+    """What is picked for one view is nearer to other views of it, by few words."""
+    for thing in range(6):
+        for shift in range(3):
+            moved = blobs(thing).crop((9 * shift, 6 * shift, 210 + 9 * shift, 160 + 6 * shift))
+            moved.save(tmp_path / f"{thing}-{shift}.png")
+    with Collection.create(tmp_path / "c", features=[Regions(dimension=2000)]) as opened:
+        opened.add([tmp_path])
+        ids = {path.name[:3]: opened.pictures.find(path) for path in tmp_path.glob("*.png")}
+
+        def score(query, picture):
+            found = opened.search(Ask((ids[query],)), 18, learned=True)
+            return next(match.score for match in found if match.id == ids[picture])
+
+        before = score("0-2", "3-0")
+        asked = Ask((ids["0-0"],))
+        opened.vote(asked, picked=[ids["3-0"]], rejected=[ids["4-0"]], shown=list(ids.values()))
+        opened.vote(Ask((ids["0-1"],)), picked=[ids["3-1"]], rejected=[ids["5-1"]])
+        assert opened.search(asked, 1)[0].id == ids["3-0"]
+        assert score("0-2", "3-0") > before
+        ranker = opened._session.rankers.get()
+        query = ranker.query(ranker.vectors(np.array([ids["0-2"]])))
+        assert sp.issparse(query)
+        assert query.nnz < 1000
