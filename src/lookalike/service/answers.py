@@ -310,8 +310,12 @@ class JobState:
     ----------
     total : int
         0 while unknown.
+    message, details : str
+        What is done or came of it, and the figures behind that.
     result : dict or None
         The result so far.
+    by_itself : bool
+        Whether the server started it, since tags were given.
     """
 
     id: str
@@ -320,7 +324,9 @@ class JobState:
     done: int = 0
     total: int = 0
     message: str = ""
+    details: str = ""
     result: dict[str, Any] | None = None
+    by_itself: bool = False
     started: str | None = None
     ended: str | None = None
 

@@ -34,7 +34,7 @@ from lookalike.service.commands.serve import serve
 from lookalike.service.commands.tag import tag
 from lookalike.service.commands.upkeep import backup, check
 from lookalike.service.commands.vocabulary import vocabulary
-from lookalike.service.options import ListingCommand
+from lookalike.service.options import ListingCommand, untyped_flags
 from lookalike.service.screen import complain, write_json
 
 FAILED, NOT_UNDERSTOOD, INTERRUPTED = 1, 2, 130
@@ -55,6 +55,11 @@ class Commands(TyperGroup):
         ctx.meta[__name__] = "--json" in args
         with _clear_errors(ctx):
             return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        untyped_flags(self.get_params(ctx))
+        super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""

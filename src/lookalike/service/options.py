@@ -2,8 +2,10 @@
 
 import importlib
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,11 +30,20 @@ REGISTRIES = {
 """What stands in a help text for the names of installed parts."""
 
 
+_LINE_END = re.compile(r"(?<!\n)\n(?!\n)")
+"""The end of a line within a paragraph."""
+
+
 class ListingCommand(TyperCommand):
-    """A command whose help lists installed parts, which are looked for only when it is shown."""
+    """A command whose help lists installed parts, which are looked for only when it is shown.
+
+    Paragraphs are wrapped to the screen alone, and flags stand without a type.
+    """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
+        self.help = _LINE_END.sub(" ", cleandoc(self.help or ""))
+        untyped_flags(self.get_params(ctx))
         for option in self.params:
             for mark, place in REGISTRIES.items():
                 if mark in (getattr(option, "help", None) or ""):
@@ -42,6 +53,13 @@ class ListingCommand(TyperCommand):
                         mark, registry.listing
                     )
         super().format_help(ctx, formatter)
+
+
+def untyped_flags(options: Iterable[Any]) -> None:
+    """Let the help show no type beside flags, which take no value."""
+    for option in options:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
 
 
 def from_home(path: Path) -> Path:

@@ -27,11 +27,11 @@ TOO_FEW = {"published": False, "model": None, "pictures": 0}
         ({"codes": NOT_USED}, "codes not used, too many candidates"),
         (
             {"similarity": {**NOT_USED, "gained": "mAP +0.01"}, "words": {**USED, "gained": "P"}},
-            "new words (P); similarity not used (mAP +0.01)",
+            "new words; similarity not clearly better, so not used",
         ),
         (
             {"similarity": {**NOT_USED, "gained": "mAP +0.01"}, "words": TOO_FEW},
-            "similarity not used (mAP +0.01)",
+            "similarity not clearly better, so not used",
         ),
     ],
 )

@@ -213,7 +213,7 @@ def test_visterms_are_fitted_on_the_first_pictures(tmp_path):
         before = [row.id for row in reader.pictures.all()]
     with Collection.open(tmp_path / "c") as again:
         labels = {tmp_path / "p" / f"{n}.png": [str(n)] for n in range(6)}
-        with pytest.raises(InvalidInput, match="hold any out"):
+        with pytest.raises(InvalidInput, match="four pictures"):
             again.learn(labels, settings={"steps": 50})
         assert again.labels.all() == {}
         again.remove([1])

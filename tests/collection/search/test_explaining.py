@@ -84,7 +84,7 @@ def test_nearly_the_same_and_alike(collection):
         if hit.score > 0.95:
             assert told[0] == "Nearly the same picture."
         else:
-            assert told[-1] == f"It looks similar (cosine {hit.score:.2f})."
+            assert told[-1] == f"It looks similar ({hit.score:.2f} of 1)."
 
 
 def test_what_people_said_comes_first(collection):

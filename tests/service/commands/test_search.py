@@ -153,6 +153,6 @@ def test_start_words_of_the_default_model(run, photos, tmp_path):
     assert match["source"] == "start"
     assert match["score"] == pytest.approx(tags[0]["confidence"], rel=1e-4)
     shown = run("search", "--word", tags[0]["word"], "-c", place).out
-    assert re.search(rf"start word +{match['score']:.2f} ", shown)
+    assert re.search(rf"built-in word +{match['score']:.2f} ", shown)
     ran = run("search", "--word", "dalmation", "-c", place)
     assert (ran.code, ran.out) == (0, "No picture is tagged or named “dalmation”.\n")

@@ -717,7 +717,10 @@ def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store
     # A word that was learned: all that have it before all that may.
     store.label(reds[0], "red", shows=False)
     page = window.open("/search?word=red")
-    assert page.locator("h2.part").all_text_contents() == ["Tagged (8)", "Named so (1)"]
+    assert page.locator("h2.part").all_text_contents() == [
+        "Tagged (8)",
+        "In the file or folder name (1)",
+    ]
     assert set(window.order()[:8]) == {str(number) for number in reds[1:]}
     # Completed as it is typed, from words that have pictures, and several together.
     page.fill("#word", "lieb")
@@ -764,10 +767,10 @@ def test_headings_stay_above_their_pictures_when_a_word_is_voted_on(window, stor
     assert next(iter(headed())) == "Tagged (1)"
     page.locator(".tile .open").first.focus()
     page.keyboard.press("d")
-    page.wait_for_selector("h2:has-text('Named so (9)')")
+    page.wait_for_selector("h2:has-text('In the file or folder name (9)')")
     page.keyboard.press("ArrowDown")
     page.wait_for_selector("#matches:not([aria-busy])")
-    assert next(iter(headed())) == "Named so (9)"
+    assert next(iter(headed())) == "In the file or folder name (9)"
 
 
 @plainly

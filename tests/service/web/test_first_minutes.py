@@ -6,7 +6,7 @@ import pytest
 
 from lookalike import Collection
 from lookalike.service.web.app import make_app
-from lookalike.service.web.jobs.jobs import outcome
+from lookalike.service.web.jobs.jobs import figures, outcome
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside
 from tests.service.web.served import job_over, png
@@ -123,15 +123,18 @@ def test_what_learning_came_to_in_a_few_words():
     from lookalike.collection import Figures, Gain, Learned, Trial
     from lookalike.core.evidence import Difference
 
-    figures = Figures(0.5, 0.5, 0.5, 9)
-    words = Trial(Figures(0.4, 0.5, 0.5, 9), figures, True, "…", 9, 3, 2, 1)
+    seen = Figures(0.5, 0.5, 0.5, 9)
+    words = Trial(Figures(0.4, 0.5, 0.5, 9), seen, True, "…", 9, 3, 2, 1)
     gain = Gain(Difference(0.012, 0.01), Difference(-0.002, 0.004), 209)
-    likeness = Trial(figures, figures, False, "…", 9, 3, 2, None, gain=gain)
+    likeness = Trial(seen, seen, False, "…", 9, 3, 2, None, gain=gain)
     learned = Learned(likeness, words)
     assert outcome(learned) == (
-        "Words: learned, in use (mAP +0.100, P@1 +0.000, judged by 9 pictures). "
-        "Likeness: no clear gain yet, unchanged "
-        "(mAP +0.012 ± 0.010, P@1 -0.002 ± 0.004, judged by 209 pictures)."
+        "Words: better on 9 test pictures; now in use. "
+        "Similarity: no clear improvement on 209 test pictures; nothing changed."
+    )
+    assert figures(learned) == (
+        "Words: mAP +0.100, P@1 +0.000, judged by 9 pictures. "
+        "Similarity: mAP +0.012 ± 0.010, P@1 -0.002 ± 0.004, judged by 209 pictures."
     )
     failed = Learned(Trial.failed("Give more labels.", 1, 1), None)
-    assert outcome(failed) == "Likeness: nothing learned. Give more labels."
+    assert outcome(failed) == "Similarity: nothing learned. Give more labels."

@@ -255,8 +255,9 @@ def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, mo
     text = Page(client.get("/learned").text).text
     assert "mAP +0.078 ± 0.015, P@1 +0.045 ± 0.018, judged by 264 pictures" in text
     assert "the bars are of the 53 held out" in text
-    assert "not used: mAP +0.010 ± 0.015, P@1 +0.000 ± 0.018, judged by 300 pictures" in text
-    assert "gained mAP +0.056, P@1 +0.057, judged by 53 pictures." in text
+    assert "no clear improvement on 300 test pictures; nothing changed" in text
+    assert "mAP +0.010 ± 0.015, P@1 +0.000 ± 0.018, judged by 300 pictures" in text
+    assert "mAP +0.056, P@1 +0.057, judged by 53 pictures." in text
     assert client.get("/api/models").json()[0]["gain"]["pictures"] == 264
 
 

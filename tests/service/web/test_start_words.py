@@ -47,12 +47,12 @@ def test_the_search_box_offers_start_words_after_tags(client, fresh):
 
 def test_a_start_word_finds_pictures_and_says_so(client, fresh):
     page = client.get("/search?word=sky").text
-    assert '<h2 class="part">Probably (start word)</h2>' in page
+    assert '<h2 class="part">Probably (built-in word)</h2>' in page
     sure = [f"{100 * match.score:.0f} %" for match in fresh.search_word("sky", 60)]
-    assert re.findall(r'title="Confidence of the start word">([^<]*)<', page) == sure
+    assert re.findall(r'title="Confidence of the built-in word">([^<]*)<', page) == sure
     found = [int(n) for n in re.findall(r'href="/picture/(\d+)', page)]
     assert list(dict.fromkeys(found)) == [match.id for match in fresh.search_word("sky", 60)]
-    assert "start word" not in client.get("/search?word=nowhere").text
+    assert "built-in word" not in client.get("/search?word=nowhere").text
     near = client.get("/search?word=crimsen").text
     assert 'href="/search?word=crimson"' in near
 
@@ -63,7 +63,7 @@ def test_suggestions_of_a_picture_say_so(client, fresh):
     assert part.index(">sky") < part.index(">nature")
     assert "built-in word" in part
     sure = [f"{100 * one.confidence:.0f} %" for one in fresh.suggest(picture)]
-    assert re.findall(r'title="Confidence of the start word">([^<]*)<', part) == sure
+    assert re.findall(r'title="Confidence of the built-in word">([^<]*)<', part) == sure
 
 
 def test_the_api_tells_words_and_sources(client):

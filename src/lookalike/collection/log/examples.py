@@ -141,10 +141,7 @@ class Alike:
 
     def _problem(self, train: NDArray[np.intp], held: NDArray[np.intp]) -> str:
         if not self.relevance.subset(held).has_alike.any():
-            return (
-                f"learn: too few related pictures to hold any out for evaluation: {self._extent}. "
-                f"{self._remedy}"
-            )
+            return f"learn: {self._remedy} So far there are {self._extent}."
         why = self.relevance.subset(train).trainable()
         if why and self.source == "clicks":
             return (
@@ -164,8 +161,8 @@ class Alike:
     def _remedy(self) -> str:
         if self.source == "clicks":
             lower = ", or lower the threshold" if self.threshold > 0 else ""
-            return f"Give clicks on four pictures each for at least two queries{lower}."
-        return "Name at least two labels with four pictures each."
+            return f"To learn, give clicks on four pictures each for at least two queries{lower}."
+        return "To learn, tag at least four pictures with each of two words."
 
 
 @dataclass(frozen=True)

@@ -47,15 +47,13 @@ class Learn(Event):
         return f"Learned from {source}: {self._results()}"
 
     def _results(self) -> str:
-        """Return which models are used, with what they gained, and why others are not."""
-        used = [
-            f"{_NAMES[kind]}{_gain(trial)}" for kind, trial in self.trials.items() if _used(trial)
-        ]
+        """Return which models are used, and why others are not."""
+        used = [_NAMES[kind] for kind, trial in self.trials.items() if _used(trial)]
         results = [" and ".join(used)] if used else []
         results += [
-            f"{kind} not used{_gain(trial)}"
+            f"{kind} not clearly better, so not used"
             for kind, trial in self.trials.items()
-            if not _used(trial) and _gain(trial)
+            if not _used(trial) and trial.get("gained")
         ]
         if not results and self.learns_words:
             results.append("no improvement, so not used")
@@ -95,7 +93,3 @@ class NewFeature(Event):
 
 def _used(trial: Mapping[str, Any]) -> bool:
     return bool(trial.get("published"))
-
-
-def _gain(trial: Mapping[str, Any]) -> str:
-    return f" ({shown(str(trial['gained']))})" if trial.get("gained") else ""

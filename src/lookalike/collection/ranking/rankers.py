@@ -606,7 +606,7 @@ class Rankers:
         """Return the error of a ranker whose annotator cannot be read, with what to do."""
         return DamagedFile(
             f"{error} The words that the ranker {name} has learned are out of use; tags, names "
-            f"and start words are still found. Learn again (lookalike learn), go back to the "
+            f"and built-in words are still found. Learn again (lookalike learn), go back to the "
             f"model before (lookalike rollback), or restore a backup of {self._folder.path}."
         )
 

@@ -155,9 +155,9 @@ class Case:
         yield from self._views()
         yield from self._moves()
         if 0 < cosine <= NEARLY_THE_SAME:
-            yield f"It looks similar (cosine {cosine:.2f})."
+            yield f"It looks similar ({cosine:.2f} of 1)."
         elif cosine <= 0:
-            yield f"Only slightly similar (cosine {cosine:.2f}), and the rest are less so."
+            yield "Only slightly similar, and the rest are less so."
 
     def views(self) -> dict[str, float]:
         """Return how far each view lifts it above the average picture, in shares."""

@@ -24,7 +24,7 @@ CLOSE = 3
 MAX_DRAWN = 20
 """Matches whose regions are drawn on a sheet."""
 
-KINDS = {"given": "tagged", "name": "named", "learned": "learned", "start": "start word"}
+KINDS = {"given": "tagged", "name": "named", "learned": "learned", "start": "built-in word"}
 CERTAIN = ("given", "name")
 
 
@@ -171,7 +171,7 @@ def _show_alike(screen: Screen, matches: "list[Match]", whys: "list[ObjectMatch]
 
 def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") -> None:
     screen.say(
-        f"Tagged: {counts.tagged:,}. Named so: {counts.named:,}. Probably: {counts.probable:,}."
+        f"Tagged: {counts.tagged:,}. In the file or folder name: {counts.named:,}. Probably: {counts.probable:,}."
     )
     screen.table(
         ["rank", "match", "score", "picture"],

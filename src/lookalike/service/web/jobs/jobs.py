@@ -12,8 +12,9 @@ from pathlib import Path
 from threading import Condition, Event, Thread
 from typing import Any
 
-from lookalike.collection import Collection, Learned, codes_wanted, new_annotators
+from lookalike.collection import Collection, Learned, Trial, codes_wanted, new_annotators
 from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError
+from lookalike.core.text import counted
 from lookalike.service.answers import JobPhase, JobState
 from lookalike.service.web.api.answers import plain
 from lookalike.service.web.api.errors import TooMuch
@@ -25,6 +26,9 @@ from lookalike.similarity import SIMILARITIES
 
 QUIET = 20.0
 """Seconds without a new tag after which the server learns from those given."""
+
+NOUN = "test picture"
+"""What the page calls a picture that was held out of learning."""
 
 PATIENCE = 30.0
 """Seconds that a deletion or an upload waits for a job before giving up."""
@@ -148,7 +152,8 @@ class Jobs:
         how |= {"codes": codes, "bits": bits, "candidates": candidates}
 
         def work(job: Job) -> None:
-            job.message = self._learn(job, feature=feature, **how)
+            learned = self._learn(job, feature=feature, **how)
+            job.message, job.details = outcome(learned), figures(learned)
 
         return self._start(
             Job(
@@ -164,14 +169,14 @@ class Jobs:
             self._learns_by_itself = True
             self._run_in_background()
 
-    def _learn(self, job: Job, **how: Any) -> str:
-        """Let a ranker learn, and return in words what came of it."""
+    def _learn(self, job: Job, **how: Any) -> Learned:
+        """Let a ranker learn, and return what came of it."""
         with self.turn():
             job.progress(0, 0)
             learn = partial(self._collection.learn, progress=job.progress, **how)
             learned = import_jobs.when_free(job, learn)
         job.result = plain(learned)
-        return outcome(learned)
+        return learned
 
     def all(self) -> list[Job]:
         """Return the jobs, newest first; the last 50 are kept."""
@@ -254,7 +259,7 @@ class Jobs:
             except Stopped:
                 _end(job, "stopped", "Stopped; finished work is kept.")
             except LookalikeError as error:
-                _end(job, "failed", str(error))
+                _end(job, "failed", str(error).removeprefix(f"{job.kind}: "))
             except Exception:
                 _log.exception("The job %s failed.", job.kind)
                 _end(job, "failed", "Internal error; see the server's log.")
@@ -279,7 +284,10 @@ class Jobs:
             self._learn_if_due()
 
     def _learn_if_due(self) -> None:
-        """Start to learn from tags that nobody has added to for a while, once for each set."""
+        """Start to learn from tags that nobody has added to for a while, once for each set.
+
+        Nobody asked, so the job has something to say only where something new came into use.
+        """
         try:
             new = self._collection.labels.to_learn()
             due = new.count and new.event != self._learned_to and new.seconds >= self.quiet
@@ -292,35 +300,44 @@ class Jobs:
             return
 
         def work(job: Job) -> None:
-            lines = []
+            results = []
             for ranker in rankers:
-                try:
-                    lines.append(self._learn(job, feature=ranker))
-                except InvalidInput as error:
-                    why = str(error).removeprefix("learn: ")
-                    why = why.removeprefix("nothing can be learned from this: ")
-                    lines.append(f"Not enough tags to learn from yet. {why[:1].upper()}{why[1:]}")
-            job.message = " ".join(dict.fromkeys(lines))
+                with suppress(InvalidInput):
+                    results.append(self._learn(job, feature=ranker))
+            if any(trial.published for result in results for _, trial in _trials(result)):
+                job.message = " ".join(dict.fromkeys(map(outcome, results)))
+                job.details = " ".join(dict.fromkeys(map(figures, results)))
 
         with suppress(CollectionBusy, TooMuch):
-            self._start(Job(kind="learn", work=work, same="learn by itself"))
+            self._start(Job(kind="learn", work=work, same="learn by itself", by_itself=True))
 
 
 def outcome(learned: Learned) -> str:
-    """Return in short what learning came to and by which figures: words, then likeness."""
+    """Return in short what learning came to: words, then the similarity."""
     lines = []
-    for name, trial in (("Words", learned.words), ("Likeness", learned.similarity)):
-        if trial is None:
+    for name, trial in _trials(learned):
+        if trial.after is None:
+            lines.append(f"{name}: nothing learned. {trial.reason.removeprefix('learn: ')}")
             continue
+        judges = counted(trial.after.queries if trial.gain is None else trial.gain.pictures, NOUN)
         if trial.published:
-            lines.append(f"{name}: learned, in use ({trial.gained}).")
-        elif trial.after is None:
-            lines.append(f"{name}: nothing learned. {trial.reason}")
+            lines.append(f"{name}: better on {judges}; now in use.")
         else:
-            lines.append(f"{name}: no clear gain yet, unchanged ({trial.gained}).")
+            lines.append(f"{name}: no clear improvement on {judges}; nothing changed.")
     if learned.codes is not None:
         lines.append(f"Codes: {learned.codes.reason}")
     return " ".join(lines)
+
+
+def figures(learned: Learned) -> str:
+    """Return the figures by which that was decided."""
+    return " ".join(f"{name}: {trial.gained}." for name, trial in _trials(learned) if trial.gained)
+
+
+def _trials(learned: Learned) -> list[tuple[str, Trial]]:
+    """Return what was learned, with its name on the page."""
+    named = (("Words", learned.words), ("Similarity", learned.similarity))
+    return [(name, trial) for name, trial in named if trial is not None]
 
 
 def _end(job: Job, state: JobPhase, message: str) -> None:

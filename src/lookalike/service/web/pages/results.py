@@ -41,8 +41,6 @@ class Results:
         Known words to search for instead of an unknown one.
     counts : WordCounts or None
         How many pictures a search by words finds.
-    reach : float or None
-        The share of what was learned that this search uses; None if nothing was learned.
     damage : str
         Why the search does without something learned, where that is damaged, and what to do.
     """
@@ -54,7 +52,6 @@ class Results:
     rejected: int = 0
     instead: list[str] = field(default_factory=list)
     counts: WordCounts | None = None
-    reach: float | None = None
     damage: str = ""
 
 
@@ -108,7 +105,6 @@ def find(
             min_score=search.min_score,
             who=who,
         )
-        reach = collection.queries.reach(ask, by=search.by, who=who) if search.learned else None
     except NotFound:
         return Results([], trouble="A picture of this search is no longer in the collection.")
     except DamagedFile as error:
@@ -119,7 +115,7 @@ def find(
     picked = sum(verdict > 0 for verdict in verdicts.values())
     # Without what was learned, nothing is left out.
     rejected = len(verdicts) - picked if search.learned else 0
-    return Results(tiles, len(matches) > k, votes=picked, rejected=rejected, reach=reach)
+    return Results(tiles, len(matches) > k, votes=picked, rejected=rejected)
 
 
 def _without_learning(
@@ -190,7 +186,7 @@ def _find_words(collection: "Collection", search: Search, k: int, offset: int, w
     verdicts = {match.id: 1 for match in matches if match.source == "given"}
     tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
     by_start = {match.id: match.score for match in matches if match.source == "start"}
-    headings = _headings(counts, "Probably (start word)" if by_start else "Probably")
+    headings = _headings(counts, "Probably (built-in word)" if by_start else "Probably")
     headed = [
         replace(tile, heading=headings.get(tile.at, ""), sure=by_start.get(tile.id))
         for tile in tiles
@@ -203,7 +199,11 @@ def _headings(counts: WordCounts, probable: str) -> dict[int, str]:
     named = counts.tagged + counts.named
     return {
         **({named: probable} if counts.probable else {}),
-        **({counts.tagged: f"Named so ({counts.named:,})"} if counts.named else {}),
+        **(
+            {counts.tagged: f"In the file or folder name ({counts.named:,})"}
+            if counts.named
+            else {}
+        ),
         **({0: f"Tagged ({counts.tagged:,})"} if counts.tagged else {}),
     }
 

@@ -25,6 +25,15 @@ _MONTHS = [
 Pairs = list[tuple[str, str]]
 
 
+_RANKERS = {
+    "embedding": "Content",
+    "visterms": "Details",
+    "views": "Several aspects",
+    "regions": "Same thing",
+}
+"""What rankers that bear the name of their feature are called on the page."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tile:
     """A picture in a grid.
@@ -189,6 +198,17 @@ def folder_name(path: str | Path) -> str:
     """Return the last two parts of a folder's path, enough to recognise it."""
     parts = [part for part in shown(path).split("/") if part]
     return "/".join(parts[-2:]) or "/"
+
+
+def ranker_name(name: str) -> str:
+    """Return what the page calls a ranker: in plain words, or by the name it was given.
+
+    Examples
+    --------
+    >>> ranker_name("visterms"), ranker_name("clip")
+    ('Details', 'clip')
+    """
+    return _RANKERS.get(name, shown(name))
 
 
 def alt_text(labels: Sequence[str], place: Path | None) -> str:

@@ -52,9 +52,15 @@ function waitForEnd() {
 async function find(room) {
   const answer = await send("GET", "/api/jobs");
   for (const job of (answer ?? []).reverse()) {
+    if (unasked(job)) continue;
     if (!OVER.has(job.state)) follow(room, job);
     else if (Date.now() - Date.parse(job.ended) < RECENT) show(boxFor(room, job), job);
   }
+}
+
+// What the server learns by itself is shown only where learning is the subject, and at its end only if something came of it.
+function unasked(job) {
+  return job.by_itself && (!document.getElementById("learned") || (OVER.has(job.state) && !job.message));
 }
 
 function follow(room, job) {
@@ -67,6 +73,7 @@ function follow(room, job) {
   events.addEventListener("end", (event) => {
     events.close();
     const ended = JSON.parse(event.data);
+    if (unasked(ended)) return box.remove();
     show(box, ended);
     countAgain();
     say(`${NAMES[ended.kind]}: ${ending(ended).text}. ${ended.message}`);
@@ -125,6 +132,13 @@ function show(box, job) {
     const text = document.createElement("p");
     text.textContent = message;
     parts.push(text);
+  }
+  if (job.details) {
+    const details = document.createElement("details");
+    const summary = document.createElement("summary");
+    summary.textContent = "Details";
+    details.append(summary, job.details);
+    parts.push(details);
   }
   if (job.state === "done" && job.kind !== "learn") {
     const link = document.createElement("a");
