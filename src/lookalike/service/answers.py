@@ -15,7 +15,7 @@ from lookalike.collection import (
     WordCounts,
 )
 
-JobKind: TypeAlias = Literal["import", "rescan", "learn"]
+JobKind: TypeAlias = Literal["import", "rescan", "learn", "sidecars"]
 JobPhase: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 
 
@@ -329,6 +329,25 @@ class JobState:
     by_itself: bool = False
     started: str | None = None
     ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderView:
+    """A folder of the computer that serves, to choose what to import.
+
+    Attributes
+    ----------
+    path, above : Path or None
+        None for the list of places to begin at, and where one may not go higher.
+    folders : tuple of Path
+    pictures : int
+        Files in it that are named as pictures are, without those in its folders.
+    """
+
+    path: Path | None
+    above: Path | None
+    folders: tuple[Path, ...]
+    pictures: int
 
 
 @dataclass(frozen=True, slots=True)

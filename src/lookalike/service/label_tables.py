@@ -4,13 +4,23 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from lookalike.core.text import safe_cell, shown, word_key
 from lookalike.service.csv_rows import write_rows
 
+if TYPE_CHECKING:
+    from lookalike.collection import Collection
+
 Row: TypeAlias = tuple[Path, Sequence[tuple[str, str]]]
 """A file, and its labels with their sources."""
+
+
+def label_rows(collection: "Collection") -> list[Row]:
+    """Return the first file of each labelled picture, and its labels."""
+    given = collection.labels.sources()
+    places = {row.id: row.places[0] for row in collection.pictures.all() if row.id in given}
+    return [(places[number], labels) for number, labels in given.items() if number in places]
 
 
 def labels_csv(rows: Iterable[Row]) -> bytes:

@@ -218,7 +218,7 @@ def test_clicks(stripes):
         ({"clicks": {"x": {"1.png": 1, "2.png": 1}}}, "pictures clicked for 1 query"),
         (
             {"clicks": {"x": {f"{n}.png": 1 for n in range(60)}}},
-            "of 60 pictures clicked for 1 query, none is related .* Give clicks on",
+            "of 60 pictures clicked for 1 query, none is related .* give clicks on",
         ),
         ({"clicks": CLICKS, "threshold": 0.9}, "lower the threshold"),
         ({"labels": labels(), "method": "magic"}, "no similarity 'magic'. Choose one of oasis,"),

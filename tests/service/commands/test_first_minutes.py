@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import httpx
+import pytest
 
-from lookalike.service.commands.serve import serve
 
 
 def test_no_collection_here(run, tmp_path):
@@ -63,9 +63,7 @@ def test_pictures_are_counted_not_files(run, photos, model, tmp_path):
 
 
 def test_a_missing_reduction_names_its_remedy(tmp_path):
-    import pytest
-
-    from lookalike import Collection
+        from lookalike import Collection
     from lookalike.core.errors import DamagedFile
     from tests.collection.colours import Colours, album
 
@@ -79,10 +77,11 @@ def test_a_missing_reduction_names_its_remedy(tmp_path):
             made._session.rankers._space(replace(row, reduction="0" * 32))
 
 
-def test_serve_without_a_collection_makes_one(tmp_path):
+@pytest.mark.parametrize("named", [(), ("-c", "new")])
+def test_serve_without_a_collection_makes_one(tmp_path, named):
     command = "from lookalike.service.command_line import main; main()"
     served = subprocess.Popen(
-        [sys.executable, "-c", command, "serve", "--port", "0", "--json"],
+        [sys.executable, "-c", command, "serve", "--port", "0", "--json", *named],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         text=True,
@@ -94,15 +93,16 @@ def test_serve_without_a_collection_makes_one(tmp_path):
         page = httpx.get(told["address"], trust_env=False, timeout=300).text
         assert "No pictures yet" in page
         assert str(tmp_path) in page
-        assert (tmp_path / "lookalike.collection").is_dir()
+        assert (tmp_path / (named[-1] if named else "lookalike.collection")).is_dir()
+        listed = httpx.get(f"{told['address']}api/folders", trust_env=False, timeout=300).json()
+        assert str(tmp_path) in listed["folders"]
     finally:
         served.send_signal(signal.SIGINT)
         served.communicate(timeout=300)
 
 
-def test_serve_does_not_make_what_was_named(run, tmp_path):
-    ran = run("serve", tmp_path / "typo")
+def test_serve_makes_no_folder_for_a_collection(run, tmp_path):
+    ran = run("serve", "-c", tmp_path / "typo" / "store")
     assert ran.code == 1
-    assert "There is no collection here" in ran.err
+    assert f"there is no folder {tmp_path / 'typo'}" in ran.err.replace("\n", "")
     assert not (tmp_path / "typo").exists()
-    assert callable(serve)

@@ -455,7 +455,7 @@ def test_a_port_in_use(indexed):
 
 def test_what_cannot_be_served(indexed, tmp_path):
     nothing = tmp_path / "nothing"
-    assert "lookalike index" in error(nothing, "--port", "0")
+    assert "there is no folder" in error(nothing / "store", "--port", "0")
     assert not nothing.exists()
     assert "--allow" in error(indexed, "--allow", nothing)
     assert "nothing" in error(indexed, "--key-file", nothing)

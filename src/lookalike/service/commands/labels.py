@@ -31,15 +31,13 @@ def labels(
     """
     from lookalike.collection import Collection
     from lookalike.core.arrays import write_whole
-    from lookalike.service.label_tables import labels_csv, labels_json
+    from lookalike.service.label_tables import label_rows, labels_csv, labels_json
 
     if out.suffix.lower() not in (".csv", ".json"):
         raise InvalidInput(f"labels: --out must end in .csv or .json; got {out}.")
     screen = Screen(as_json)
     with Collection.open(collection) as store:
-        given = store.labels.sources()
-        places = {row.id: row.places[0] for row in store.pictures.all() if row.id in given}
-    rows = [(places[number], labels) for number, labels in given.items() if number in places]
+        rows = label_rows(store)
     write_whole(out, labels_csv(rows) if out.suffix.lower() == ".csv" else labels_json(rows))
     count = sum(len({label for label, _ in labels}) for _, labels in rows)
     screen.say(f"{counted(count, 'label')} of {counted(len(rows), 'picture')} written to {out}.")

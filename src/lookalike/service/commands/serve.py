@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import signal
 import socket
 import sys
@@ -110,9 +111,10 @@ def serve(
 ) -> None:
     """Serve the web page and the API of a collection until Ctrl-C or SIGTERM.
 
-    Without a collection an empty one is made, and the page asks for a folder of pictures.
-    Only this computer can reach the server, unless --host names another address, which needs a
-    key.
+    Where there is no collection yet an empty one is made, and the page asks for a folder of
+    pictures. Only this computer can reach the server, unless --host names another address, which
+    needs a key. The page can then import from your home folder and from drives, or only from the
+    folders that --allow names.
     """
     from lookalike.service.web.settings import Settings, is_loopback
 
@@ -135,17 +137,18 @@ def serve(
     if audit is not None:
         _keep_audit(from_home(audit))
     place = folder or collection
-    # Only where none was named: a name that is mistyped is told.
-    if place == HERE and not place.exists() and not read_only:
+    if not os.path.lexists(place) and not read_only:
+        if not place.absolute().parent.is_dir():
+            raise InvalidInput(f"serve: there is no folder {place.absolute().parent}.")
         Collection.create(place).close()
-        screen.say(f"There was no collection here, so an empty one was made: {place}.")
+        screen.say(f"There was no collection at {place}, so an empty one was made.")
     with (
         Collection.open(place, read_only=read_only or None) as store,
         listening(settings) as door,
     ):
         settings = replace(settings, read_only=store.read_only)
-        if not store.pictures.roots() and not settings.allow and is_loopback(door.getsockname()[0]):
-            settings = replace(settings, allow=(Path.home(),))
+        if not settings.allow and is_loopback(door.getsockname()[0]):
+            settings = replace(settings, allow=(Path.home(), *drives()))
         from lookalike.service.web.app import make_app
 
         address = address_of(settings.host, door, secure=settings.certificate is not None)
@@ -162,6 +165,12 @@ def serve(
 
         run(make_app(store, settings), door, announce)
     screen.say("Stopped.")
+
+
+def drives() -> list[Path]:
+    """Return the folders in which systems show the drives of a person, connected now or later."""
+    user = Path.home().name
+    return [Path("/run/media", user), Path("/media", user), Path("/mnt"), Path("/Volumes")]
 
 
 @contextmanager

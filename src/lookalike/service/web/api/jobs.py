@@ -68,10 +68,10 @@ class NewJob(BaseModel):
 
 @router.post("/jobs", summary="Start a job", status_code=202)
 def start(request: Request, wanted: NewJob) -> JobState:
-    """Start an import, a rescan of all folders, or learning.
+    """Start an import, a rescan of all folders, learning, or to write labels to XMP sidecars.
 
     An import takes a `folder` or `paths`, which must be absolute and inside the folders of the
-    collection or those the server allows. One job runs at a time; others wait.
+    collection or those the server allows; ``~`` is the home folder. One job runs at a time; others wait.
     """
     jobs = jobs_of(request)
     sources = wanted.paths or ([wanted.folder] if wanted.folder else [])
@@ -81,6 +81,8 @@ def start(request: Request, wanted: NewJob) -> JobState:
         return jobs.bring_in(sources).snapshot()
     if wanted.kind == "rescan":
         return jobs.rescan().snapshot()
+    if wanted.kind == "sidecars":
+        return jobs.write_sidecars().snapshot()
     job = jobs.learn(
         folders=wanted.folders,
         method=wanted.method,

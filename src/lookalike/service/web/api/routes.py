@@ -2,16 +2,18 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
 from lookalike import __version__
 from lookalike.collection import RankerInfo
 from lookalike.service.answers import Facets, Status, Watch
+from lookalike.service.label_tables import label_rows, labels_csv, labels_json
 from lookalike.service.web.api import albums as api_albums
 from lookalike.service.web.api import duplicates as api_duplicates
 from lookalike.service.web.api import feedback as api_feedback
+from lookalike.service.web.api import folders as api_folders
 from lookalike.service.web.api import jobs as api_jobs
 from lookalike.service.web.api import objects as api_objects
 from lookalike.service.web.api import people as api_people
@@ -63,6 +65,21 @@ def rankers(request: Request) -> list[RankerInfo]:
     return collection_of(request).models.rankers()
 
 
+@_general.get("/labels", summary="Export the labels", response_class=Response)
+def labels(
+    request: Request, form: Annotated[Literal["csv", "json"], Query(alias="format")] = "csv"
+) -> Response:
+    """Return the labels of all pictures with their sources, as ``lookalike labels`` does."""
+    rows = label_rows(collection_of(request))
+    content, kind = (
+        (labels_csv(rows), "text/csv; charset=utf-8")
+        if form == "csv"
+        else (labels_json(rows), "application/json")
+    )
+    name = {"Content-Disposition": f'attachment; filename="labels.{form}"'}
+    return Response(content, media_type=kind, headers=name)
+
+
 @_general.get(
     "/export",
     summary="Export what was learned",
@@ -96,6 +113,7 @@ for _part in (
     api_feedback.router,
     api_people.router,
     api_jobs.router,
+    api_folders.router,
     api_selection.router,
     api_albums.router,
     api_duplicates.router,

@@ -4,6 +4,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -37,13 +38,15 @@ def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) 
     Raises
     ------
     InvalidInput
-        If one is not absolute, is outside those folders with links resolved, or does not exist.
+        If one is not absolute or in ``~``, is outside those folders with links resolved, or does not exist.
     """
     result = []
     for source in sources:
-        path = Path(source)
+        path = _from_home(source.strip())
         if not path.is_absolute() or "\0" in source:
-            raise InvalidInput(f"import: {shown(source)!r:.300} must be an absolute path.")
+            raise InvalidInput(
+                f"import: {shown(source)!r:.300} must be a whole path, such as ~/Pictures."
+            )
         if not rooms.leads_inside(path, collection, settings):
             raise InvalidInput(
                 f"import: {shown(source)!r:.300} is outside the folders of the collection. Index "
@@ -53,6 +56,14 @@ def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) 
             raise InvalidInput(f"import: {shown(source)!r:.300} does not exist. Check the path.")
         result.append(path)
     return result
+
+
+def _from_home(source: str) -> Path:
+    """Return a path with ``~`` replaced by the home folder, where there is one."""
+    path = Path(source)
+    with suppress(RuntimeError):
+        return path.expanduser()
+    return path
 
 
 def bring_in(

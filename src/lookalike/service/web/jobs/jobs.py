@@ -20,6 +20,7 @@ from lookalike.service.web.api.answers import plain
 from lookalike.service.web.api.errors import TooMuch
 from lookalike.service.web.fair_lock import Turns
 from lookalike.service.web.jobs import imports as import_jobs
+from lookalike.service.web.jobs import sidecars as sidecar_jobs
 from lookalike.service.web.rankers import check_ranker
 from lookalike.service.web.settings import Settings
 from lookalike.similarity import SIMILARITIES
@@ -123,6 +124,14 @@ class Jobs:
             import_jobs.follow(self, job, self._collection, self._settings, changed, gone)
 
         return self._start(Job(kind="import", work=work))
+
+    def write_sidecars(self) -> Job:
+        """Start to write labels to XMP sidecars beside the pictures."""
+
+        def work(job: Job) -> None:
+            sidecar_jobs.write(job, self._collection, self._settings)
+
+        return self._start(Job(kind="sidecars", work=work, same="sidecars"))
 
     def learn(
         self,

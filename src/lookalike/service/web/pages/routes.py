@@ -47,7 +47,7 @@ _ROOMS = {
     "/albums": "albums",
     "/learned": "learned",
     "/add": "add",
-    "/bin": "add",
+    "/bin": "bin",
     "/duplicates": "pictures",
 }
 
@@ -251,7 +251,9 @@ def add(request: Request) -> Response:
     return page(
         request,
         "add.html",
-        roots=list(dict.fromkeys([*collection.pictures.roots(), *allowed])),
+        roots=[
+            root for root in dict.fromkeys([*allowed, *collection.pictures.roots()]) if root.is_dir()
+        ],
         has_folders=bool(collection.pictures.roots()),
         refused=refused[:REFUSED],
         refused_count=len(refused),

@@ -1,19 +1,20 @@
 // Jobs: started here, followed by server-sent events, found again after a reload.
 
 import { countAgain, send } from "./requests.js";
-import { say } from "./notices.js";
+import { say, sure } from "./notices.js";
 
-const NAMES = { import: "Importing pictures", rescan: "Rescanning all folders", learn: "Learning" };
+const NAMES = { import: "Importing pictures", rescan: "Rescanning all folders", learn: "Learning", sidecars: "Writing sidecars" };
 const OVER = new Set(["done", "failed", "stopped"]);
 const RECENT = 60_000; // ms for which a finished job is still shown after a reload
 const LEAVE = "You can leave this page; the job continues.";
 const WHILE = { learn: `${LEAVE} It usually finishes before the bar is full.` };
+const TAKING = new Set(["import", "rescan"]);
 const TAKEN = ["added", "known", "copies", "moved", "removed"];
 
 // Returns how a job ended, and the class of its box: an import that refused files is not shown as a success.
 function ending(job) {
   const refused = job.result?.refused ?? 0;
-  if (job.state !== "done" || !refused) return { text: job.state, look: job.state };
+  if (job.state !== "done" || !refused || !TAKING.has(job.kind)) return { text: job.state, look: job.state };
   if (refused > TAKEN.reduce((sum, name) => sum + (job.result[name] ?? 0), 0)) return { text: "most files could not be used", look: "failed" };
   return { text: `done, but ${refused.toLocaleString("en")} ${refused === 1 ? "file" : "files"} could not be used`, look: "partly" };
 }
@@ -25,6 +26,8 @@ export function startJobs() {
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-job]");
     if (!button) return;
+    const { jobSure, jobSureText, jobSureYes } = button.dataset;
+    if (jobSure && !await sure(jobSure, jobSureText, jobSureYes)) return;
     button.disabled = true;
     const job = await send("POST", "/api/jobs", JSON.parse(button.dataset.job));
     button.disabled = false;
@@ -140,13 +143,13 @@ function show(box, job) {
     details.append(summary, job.details);
     parts.push(details);
   }
-  if (job.state === "done" && job.kind !== "learn") {
+  if (job.state === "done" && TAKING.has(job.kind)) {
     const link = document.createElement("a");
     link.href = "/";
     link.textContent = "Show the pictures";
     parts.push(link);
   }
-  if (over && job.result?.refused) {
+  if (over && TAKING.has(job.kind) && job.result?.refused) {
     const link = document.createElement("a");
     link.href = "/add#refused";
     link.textContent = "Show the files that could not be used";

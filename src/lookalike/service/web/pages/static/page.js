@@ -2,6 +2,7 @@
 
 import { startAlbums } from "./albums.js";
 import { startDuplicates } from "./duplicates.js";
+import { startFolders } from "./folders.js";
 import { startGrid } from "./grid.js";
 import { startJobs } from "./jobs.js";
 import { startKeys } from "./keyboard.js";
@@ -106,6 +107,7 @@ startJobs();
 startSelection();
 startAlbums();
 startDuplicates();
+startFolders();
 startKeys();
 tellTimes();
 document.body.addEventListener("htmx:afterSettle", tellTimes);
