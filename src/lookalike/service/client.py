@@ -249,6 +249,18 @@ class Client:
         """
         return self._read(Album, "POST", f"/api/albums/{number}/opened")
 
+    def rename_album(self, number: int, name: str) -> Album:
+        """Give an album another name."""
+        return self._read(Album, "PATCH", f"/api/albums/{number}", json={"name": name})
+
+    def add_to_album(self, number: int, pictures: Iterable[int]) -> Album:
+        """Add pictures to an album by hand."""
+        return self._say(Album, f"/api/albums/{number}/pictures", {"pictures": [*pictures]})
+
+    def take_out_of_album(self, number: int, pictures: Iterable[int]) -> Album:
+        """Take out pictures that were added to an album by hand."""
+        return self._say(Album, f"/api/albums/{number}/take-out", {"pictures": [*pictures]})
+
     def delete_album(self, number: int) -> None:
         """Delete an album; its pictures, labels and votes stay."""
         self._ask("DELETE", f"/api/albums/{number}")

@@ -83,6 +83,56 @@ def test_an_album_is_a_filter(collection):
         collection.pictures.count(Filter(album="none"))
 
 
+def test_an_album_of_words_holds_what_is_tagged_and_is_not_filled_up(collection):
+    some = [row.id for row in collection.pictures.all()][:6]
+    for number in some[:4]:
+        collection.label(number, "beach")
+    for number in some[2:]:
+        collection.label(number, "dog")
+    assert members(collection, collection.albums.save("B", SavedSearch(word="beach")).name) == {
+        *some[:4]
+    }
+    both = collection.albums.save("Both", SavedSearch(word="beach dog"))
+    assert {*both.members} == {*some[2:4]}
+    assert both.most == 0
+    collection.label(some[0], "dog")
+    assert members(collection, "Both") == {some[0], *some[2:4]}
+    # What a search says is probable can still be asked for.
+    assert collection.albums.save("Much", SavedSearch(word=NAMES[0]), most=9).most == 9
+
+
+def test_pictures_are_added_to_an_album_and_taken_out(collection):
+    own = ids(collection, NAMES[0])
+    collection.albums.save("Mine", pictures=own[:2])
+    assert collection.albums.add("mine", [own[3], own[0]]).pictures == (*own[:2], own[3])
+    assert members(collection, "Mine") == {*own[:2], own[3]}
+    assert collection.albums.take_out("Mine", own[:1]).members == (own[1], own[3])
+    collection.label(own[4], "tag")
+    collection.albums.save("Tag", SavedSearch(word="tag"))
+    assert {*collection.albums.add("Tag", [own[0]]).members} == {own[0], own[4]}
+    assert {*collection.albums.take_out("Tag", [own[0], own[4]]).members} == {own[4]}
+    with pytest.raises(NotFound):
+        collection.albums.add("Tag", [99_999])
+    assert members(collection, "Tag") == {own[4]}
+
+
+def test_an_album_gets_another_name_and_stays_what_others_are_filtered_by(collection):
+    own = ids(collection, NAMES[0])[:2]
+    collection.albums.save("Größe", pictures=own)
+    collection.albums.save("Inner", SavedSearch(where=Filter(album="GRÖSSE")))
+    collection.albums.save("Other", pictures=own[:1])
+    assert collection.albums.rename("größe", "Gro\u0308ße 2").name == "Größe 2"
+    assert members(collection, "Inner") == {*own}
+    assert {*collection.albums.names()} == {"Größe 2", "Inner", "Other"}
+    assert collection.albums.rename("Größe 2", "GRÖSSE 2").name == "GRÖSSE 2", "only the spelling"
+    for taken in ("other", "o\u0074her", "  Other "):
+        with pytest.raises(InvalidInput, match="already an album “Other”"):
+            collection.albums.rename("Größe 2", taken)
+    with pytest.raises(InvalidInput, match="1 to 200 characters"):
+        collection.albums.rename("Other", "a\x00b")
+    assert {*collection.albums.names()} == {"GRÖSSE 2", "Inner", "Other"}
+
+
 def test_an_album_of_a_word_has_all_that_is_tagged(collection):
     own = ids(collection, NAMES[0])
     collection.learn(folders=True, settings={"steps": 300})

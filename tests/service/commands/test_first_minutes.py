@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 
-
 def test_no_collection_here(run, tmp_path):
     ran = run("search", "x.png", "-c", tmp_path / "none")
     assert ran.code == 1
@@ -63,7 +62,7 @@ def test_pictures_are_counted_not_files(run, photos, model, tmp_path):
 
 
 def test_a_missing_reduction_names_its_remedy(tmp_path):
-        from lookalike import Collection
+    from lookalike import Collection
     from lookalike.core.errors import DamagedFile
     from tests.collection.colours import Colours, album
 

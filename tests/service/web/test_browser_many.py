@@ -163,8 +163,9 @@ def test_an_album_is_saved_opened_learns_and_is_deleted(window, store):
     pick(page, 0)
     pick(page, 2, modifiers=["Shift"])
     own = {int(number) for number in window.order()[:3]}
-    page.get_by_role("button", name="Save as album").click()
-    name_it(page, "Three")
+    page.get_by_role("button", name="Add to album").click()
+    page.locator("#into-album input").fill("Three")
+    page.keyboard.press("Enter")
     page.locator(".toast").get_by_role("button", name="Open").click()
     page.wait_for_url(re.compile(r"/album/\d+"))
     assert {
@@ -189,6 +190,31 @@ def test_an_album_is_saved_opened_learns_and_is_deleted(window, store):
     page.locator("#sure [value=yes]").click()
     page.get_by_text("No albums yet").wait_for()
     assert store.albums.names() == []
+
+
+@plainly
+def test_pictures_are_added_to_an_album_that_is_there_taken_out_and_it_is_renamed(window, store):
+    every = [row.id for row in store.pictures.all()]
+    album = store.albums.save("There", pictures=every[:2])
+    page = window.open("/")
+    chosen = [int(number) for number in window.order() if int(number) not in every[:2]][0]
+    page.locator(f'.tile[data-id="{chosen}"]').hover()
+    page.locator(f'.tile[data-id="{chosen}"] .pick').click()
+    page.get_by_role("button", name="Add to album").click()
+    page.locator("#into-album-list button", has_text="There").click()
+    page.locator(".toast", has_text="Added 1 picture to “There”").wait_for()
+    assert {*store.albums.get("There").members} == {*every[:2], chosen}
+    page = window.open(f"/album/{album.id}")
+    page.locator(f'#members .tile[data-id="{chosen}"]').hover()
+    page.locator(f'#members .tile[data-id="{chosen}"] .pick').click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Take out of the album").click()
+    assert {*store.albums.get("There").members} == {*every[:2]}
+    page.locator("[data-rename-album]").click()
+    with page.expect_navigation():
+        name_it(page, "Elsewhere")
+    assert page.locator("h1").inner_text() == "Elsewhere"
+    assert store.albums.names() == ["Elsewhere"]
 
 
 @plainly

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -40,8 +40,8 @@ class Albums(Noun):
             Pictures that belong to it whatever a search says. Without a search, the album is
             exactly these, and its search is for pictures like them.
         most : int, optional
-            How many pictures the best matches may bring it to; by default 100, and 0 for pictures
-            without a search.
+            How many pictures the best matches may bring it to; by default 100, 0 for pictures
+            without a search, and 0 for words: the album then has what is tagged with them.
 
         Raises
         ------
@@ -81,6 +81,48 @@ class Albums(Noun):
         with self._session.database.transaction() as connection:
             stored_albums.mark_opened(connection, result.id, result.members)
         return result
+
+    def rename(self, name: str | int, new: str) -> Album:
+        """Give an album another name, and return it.
+
+        Raises
+        ------
+        InvalidInput
+            If another album has that name, in whatever case and Unicode form.
+        """
+        row, spelled = albums.find(self._session, name), albums.check_name(new)
+        with self._session.database.transaction() as connection:
+            stored_albums.rename(connection, row.id, spelled)
+        return self.get(row.id)
+
+    def add(self, name: str | int, pictures: Iterable[int | str | Path]) -> Album:
+        """Add pictures to an album by hand, behind those that were, and return it.
+
+        What was rejected in its search stays out until that vote is taken back.
+        """
+        return self._change(name, pictures, lambda own, some: dict.fromkeys([*own, *some]))
+
+    def take_out(self, name: str | int, pictures: Iterable[int | str | Path]) -> Album:
+        """Take out pictures that were added to an album by hand, and return it.
+
+        Those that its search finds, or that were picked in it, stay: reject them there.
+        """
+        return self._change(
+            name, pictures, lambda own, some: [one for one in own if one not in set(some)]
+        )
+
+    def _change(
+        self,
+        name: str | int,
+        pictures: Iterable[int | str | Path],
+        change: Callable[[tuple[int, ...], list[int]], Iterable[int]],
+    ) -> Album:
+        with self._session.rankers.lock:
+            row = albums.find(self._session, name)
+            ids = named(self._session, "albums.add", pictures)
+            with self._session.database.transaction() as connection:
+                stored_albums.set_pictures(connection, row.id, change(row.pictures, ids))
+        return self.get(row.id)
 
     def delete(self, name: str | int) -> None:
         """Delete an album; its pictures, their labels and votes stay."""

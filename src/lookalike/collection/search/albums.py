@@ -62,7 +62,7 @@ class Album:
 
 
 MAX_MATCHES = 100
-"""Best matches of a saved search that belong to its album."""
+"""Best matches of a search by pictures that belong to its album."""
 
 MAX_NAME = 200
 
@@ -122,7 +122,9 @@ def checked(
     if saved.where is not None:
         saved.where.check()
         _check_inside(session, spelled, saved.where)
-    limit = check_whole("Collection.save_album", "most", MAX_MATCHES if most is None else most, 0)
+    # Of a word, what is only probable may be wrong: it waits below the album to be voted in.
+    default = MAX_MATCHES if saved.word is None else 0
+    limit = check_whole("Collection.save_album", "most", default if most is None else most, 0)
     if ids and saved.ask is None and saved.word is None:
         saved = replace(saved, ask=Ask(tuple(spread(ids, MAX_EXAMPLES))))
         limit = 0 if most is None else limit
@@ -191,8 +193,8 @@ def _named(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], se
         verdicts = session.rankers.layer().verdicts(str(search.ask))
     picked = [number for number, sign in verdicts.items() if sign > 0]
     if search.word is not None:
-        tagged = among(replace(search.where or Filter(), tags=_tags(search)))
-        picked += [] if tagged is None else tagged.tolist()
+        text = check_text(search.word)
+        picked += rank_word(session, text, search.by, among(search.where), learned=False).given
     elif search.where is not None and picked:
         passing = among(search.where)
         picked = [] if passing is None else [n for n in picked if n in set(passing.tolist())]
@@ -254,10 +256,6 @@ def _there(session: Session, ids: Sequence[int]) -> list[int]:
     """Return those pictures that there are, in order."""
     there = pictures.existing_ids(session.database, ids)
     return [number for number in ids if number in there]
-
-
-def _tags(search: SavedSearch) -> tuple[str, ...]:
-    return (*(search.where or Filter()).tags, search.word or "")
 
 
 def _check_inside(session: Session, name: str, where: Filter) -> None:

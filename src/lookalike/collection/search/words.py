@@ -68,6 +68,11 @@ class Ranked:
     unknown: tuple[str, ...]
 
     @property
+    def given(self) -> list[int]:
+        """The pictures that the text was given to, rising."""
+        return sorted(self.ids[self.parts == _GIVEN].tolist())
+
+    @property
     def counts(self) -> WordCounts:
         """How many pictures each part has."""
         given, by_name = (int((self.parts == part).sum()) for part in (_GIVEN, _NAMED))

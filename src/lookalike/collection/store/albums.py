@@ -35,6 +35,9 @@ class SavedSearch:
     min_score: float | None = None
 
 
+_BY_ALBUM = ("album", "without_album")
+"""The fields of a filter that name an album."""
+
 _COLUMNS = "id, name, made, search, pictures, most, opened, seen"
 
 
@@ -96,6 +99,38 @@ def add(
     )
 
 
+def rename(connection: Connection, number: int, name: str) -> None:
+    """Give an album another name; albums that are filtered by it go on being so.
+
+    Raises
+    ------
+    InvalidInput
+        If there is another one of that name.
+    """
+    rows = connection.execute("SELECT id, name, key, search FROM albums").fetchall()
+    old = next(row[2] for row in rows if row[0] == number)
+    for other, taken, key, _ in rows:
+        if key == word_key(name) and other != number:
+            raise InvalidInput(f"There is already an album “{taken}”. Choose another name.")
+    connection.execute(
+        "UPDATE albums SET name = ?, key = ? WHERE id = ?", (name, word_key(name), number)
+    )
+    for other, _, _, search in rows:
+        saved = json.loads(search)
+        where = saved["where"] or {}
+        named = [field for field in _BY_ALBUM if word_key(where.get(field) or "") == old]
+        where.update(dict.fromkeys(named, name))
+        if named:
+            connection.execute(
+                "UPDATE albums SET search = ? WHERE id = ?", (json.dumps(saved), other)
+            )
+
+
+def set_pictures(connection: Connection, number: int, pictures: Iterable[int]) -> None:
+    """Store which pictures were saved in an album by hand."""
+    connection.execute("UPDATE albums SET pictures = ? WHERE id = ?", (numbers(pictures), number))
+
+
 def holding(connection: Connection, some: Iterable[int], picture: int) -> list[int]:
     """Return the albums in which some pictures were saved by hand, and one was not."""
     sought = set(some)
@@ -110,10 +145,7 @@ def set_saved(connection: Connection, ids: Iterable[int], picture: int, *, saved
         row = connection.execute("SELECT pictures FROM albums WHERE id = ?", (number,)).fetchone()
         if row is not None:
             others = [one for one in json.loads(row[0]) if one != picture]
-            connection.execute(
-                "UPDATE albums SET pictures = ? WHERE id = ?",
-                (numbers([*others, picture] if saved else others), number),
-            )
+            set_pictures(connection, number, [*others, picture] if saved else others)
 
 
 def mark_opened(connection: Connection, number: int, seen: Iterable[int]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import Album
 from lookalike.core.text import shown
@@ -30,6 +30,14 @@ class NewAlbum(Selection):
     most: int | None = Field(
         None, ge=0, le=MAX_ID, description="How many pictures its best matches may bring it to."
     )
+
+
+class AlbumName(BaseModel):
+    """Another name for an album."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(max_length=MAX_WORD)
 
 
 @router.get("", summary="List the albums")
@@ -58,6 +66,29 @@ def album(request: Request, number: Number) -> Album:
 def opened(request: Request, number: Number) -> Album:
     """Return an album, and count all that is in it as seen from now on."""
     return collection_of(request).albums.open(number)
+
+
+@router.patch("/{id}", summary="Rename an album")
+def rename(request: Request, number: Number, body: AlbumName) -> Album:
+    """Give an album another name."""
+    speaker(request)
+    return collection_of(request).albums.rename(number, body.name)
+
+
+@router.post("/{id}/pictures", summary="Add pictures to an album")
+def add(request: Request, number: Number, body: Selection) -> Album:
+    """Add the pictures given, by hand, and return the album."""
+    collection = collection_of(request)
+    speaker(request)
+    return collection.albums.add(number, body.ids(collection))
+
+
+@router.post("/{id}/take-out", summary="Take pictures out of an album")
+def take_out(request: Request, number: Number, body: Selection) -> Album:
+    """Take out pictures that were added by hand; what its search finds is rejected by a vote."""
+    collection = collection_of(request)
+    speaker(request)
+    return collection.albums.take_out(number, body.ids(collection))
 
 
 @router.delete("/{id}", summary="Delete an album")

@@ -79,7 +79,7 @@ def members(request: Request, number: Number) -> Response:
 
 def content(collection: "Collection", album: Album) -> dict[str, Any]:
     """Return what the page of an album shows above what its search finds."""
-    own = bool(album.pictures) and not album.most
+    own = is_own(album)
     inside: Pairs = [("album", album.name)]
     new = _rows(collection, album.new[:NEW])
     rows = [] if album.most and not own else _listed(collection, album)
@@ -92,11 +92,16 @@ def content(collection: "Collection", album: Album) -> dict[str, Any]:
     }
 
 
+def is_own(album: Album) -> bool:
+    """Return whether an album has only what people said; what its search finds stands below it."""
+    return not album.most and bool(album.pictures or album.search.word)
+
+
 def search_of(album: Album) -> Search:
     """Return the search of an album; of one of pictures alone, for what is not in it yet."""
     saved = album.search
     where = saved.where or Filter()
-    own = bool(album.pictures) and not album.most
+    own = is_own(album)
     given = {
         "like": [] if saved.ask is None else [str(ref) for ref in saved.ask.like],
         "unlike": [] if saved.ask is None else [str(ref) for ref in saved.ask.unlike],

@@ -252,7 +252,9 @@ def add(request: Request) -> Response:
         request,
         "add.html",
         roots=[
-            root for root in dict.fromkeys([*allowed, *collection.pictures.roots()]) if root.is_dir()
+            root
+            for root in dict.fromkeys([*allowed, *collection.pictures.roots()])
+            if root.is_dir()
         ],
         has_folders=bool(collection.pictures.roots()),
         refused=refused[:REFUSED],

@@ -70,7 +70,7 @@ function choose(some, on) {
   }
 }
 
-function clear() {
+export function clear() {
   all = null;
   ids = new Set();
   show();
@@ -160,6 +160,7 @@ const ACTS = {
   untag: () => tag(false),
   search,
   album: () => document.dispatchEvent(new Event("many:album")),
+  "take-out": () => document.dispatchEvent(new Event("many:take-out")),
   remove,
 };
 
