@@ -197,7 +197,7 @@ def test_pictures_are_added_to_an_album_that_is_there_taken_out_and_it_is_rename
     every = [row.id for row in store.pictures.all()]
     album = store.albums.save("There", pictures=every[:2])
     page = window.open("/")
-    chosen = [int(number) for number in window.order() if int(number) not in every[:2]][0]
+    chosen = next(int(number) for number in window.order() if int(number) not in every[:2])
     page.locator(f'.tile[data-id="{chosen}"]').hover()
     page.locator(f'.tile[data-id="{chosen}"] .pick').click()
     page.get_by_role("button", name="Add to album").click()

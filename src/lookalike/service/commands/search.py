@@ -171,7 +171,8 @@ def _show_alike(screen: Screen, matches: "list[Match]", whys: "list[ObjectMatch]
 
 def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") -> None:
     screen.say(
-        f"Tagged: {counts.tagged:,}. In the file or folder name: {counts.named:,}. Probably: {counts.probable:,}."
+        f"Tagged: {counts.tagged:,}. In the file or folder name: {counts.named:,}. "
+        f"Probably: {counts.probable:,}."
     )
     screen.table(
         ["rank", "match", "score", "picture"],

@@ -70,8 +70,8 @@ class NewJob(BaseModel):
 def start(request: Request, wanted: NewJob) -> JobState:
     """Start an import, a rescan of all folders, learning, or to write labels to XMP sidecars.
 
-    An import takes a `folder` or `paths`, which must be absolute and inside the folders of the
-    collection or those the server allows; ``~`` is the home folder. One job runs at a time; others wait.
+    An import takes a `folder` or `paths`, which must be absolute, or in ``~``, and inside the
+    folders of the collection or those the server allows. One job runs at a time; others wait.
     """
     jobs = jobs_of(request)
     sources = wanted.paths or ([wanted.folder] if wanted.folder else [])

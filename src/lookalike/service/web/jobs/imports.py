@@ -38,7 +38,8 @@ def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) 
     Raises
     ------
     InvalidInput
-        If one is not absolute or in ``~``, is outside those folders with links resolved, or does not exist.
+        If one is not absolute or in ``~``, is outside those folders with links resolved, or does
+        not exist.
     """
     result = []
     for source in sources:

@@ -247,15 +247,11 @@ def add(request: Request) -> Response:
     """Show how to add pictures, and the files that could not be used."""
     collection = collection_of(request)
     refused = collection.pictures.refused()
-    allowed = request.app.state.settings.allow
+    places = dict.fromkeys([*request.app.state.settings.allow, *collection.pictures.roots()])
     return page(
         request,
         "add.html",
-        roots=[
-            root
-            for root in dict.fromkeys([*allowed, *collection.pictures.roots()])
-            if root.is_dir()
-        ],
+        roots=[place for place in places if place.is_dir()],
         has_folders=bool(collection.pictures.roots()),
         refused=refused[:REFUSED],
         refused_count=len(refused),
