@@ -83,7 +83,7 @@ class Collection:
         cls,
         path: str | Path,
         *,
-        features: Sequence[Feature] | Mapping[str, Feature] | None = None,
+        features: Sequence[Feature | str] | Mapping[str, Feature | str] | None = None,
         index: str | None = None,
         gate: Gate = GATE,
     ) -> Self:
@@ -93,10 +93,10 @@ class Collection:
         ----------
         path, gate
             As for :meth:`open`.
-        features : sequence of Feature, or mapping from name to Feature, optional
-            How pictures are described, a ranker each, named as its feature unless named
-            otherwise; by default :class:`~lookalike.features.Embedding`. One that is not fitted is
-            fitted on the pictures added first.
+        features : sequence of Feature or str, or mapping from name to these, optional
+            How pictures are described, by features or their names, a ranker each, named as its
+            feature unless named otherwise; by default :class:`~lookalike.features.Embedding`. One
+            that is not fitted is fitted on the pictures added first.
         index : str, optional
             The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
         """

@@ -16,7 +16,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from lookalike.core.errors import DecoderFailed, InvalidInput, MissingExtra, UnreadablePicture
+from lookalike.core.errors import DecoderFailed, InvalidInput, UnreadablePicture
 from lookalike.images.colours import to_rgb
 from lookalike.images.containers import (
     check_boxes,
@@ -246,7 +246,10 @@ def _open_heif(data: bytes, limits: Limits) -> _Opened:
     try:
         import pi_heif
     except ImportError:
-        raise UnreadablePicture(str(MissingExtra("HEIC", "pi-heif", "heic"))) from None
+        raise UnreadablePicture(
+            "HEIC needs the package pi-heif, which is not installed. Install it with: pip install "
+            "pi-heif"
+        ) from None
     check_boxes(data)
     file = pi_heif.open_heif(data)
     limits.check_pixels(*file.size)

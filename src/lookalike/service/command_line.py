@@ -26,6 +26,7 @@ from lookalike.service.commands.index import index
 from lookalike.service.commands.labels import labels
 from lookalike.service.commands.learn import learn
 from lookalike.service.commands.people import people
+from lookalike.service.commands.rankers import rankers
 from lookalike.service.commands.remove import bin, missing, remove, restore  # noqa: A004
 from lookalike.service.commands.reproduce import reproduce
 from lookalike.service.commands.rollback import rollback
@@ -199,6 +200,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
     duplicates: (
         "lookalike duplicates",
         "lookalike duplicates --sheet duplicates.html",
+        "lookalike duplicates --files delete.sh",
         "lookalike duplicates --like 0.9 --radius 48 -c family --json",
     ),
     evaluate: ("lookalike evaluate", "lookalike evaluate --by visterms -c family --json"),
@@ -226,6 +228,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike people key Ada --role vote",
         "lookalike people undo Ada --kind votes --preview",
     ),
+    rankers: ("lookalike rankers", "lookalike rankers --remove views"),
     rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
     export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
     serve: (

@@ -38,7 +38,7 @@ SCENES = {
 }
 """How an event of each kind that can be undone comes about, with two pictures."""
 
-OTHERS = {"learn", "rollback", "feature", "erasure", "lessons", "undo_part"}
+OTHERS = {"learn", "rollback", "feature", "erasure", "lessons", "undo_part", "ranker_removal"}
 
 
 @pytest.fixture(autouse=True)

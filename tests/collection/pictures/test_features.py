@@ -13,7 +13,7 @@ import pytest
 from lookalike import images
 from lookalike.collection import Ask, Collection
 from lookalike.core.errors import CollectionError, DecoderFailed, InvalidInput
-from lookalike.features import Visterms
+from lookalike.features import Views, Visterms
 from tests.collection.beside import counted_votes
 from tests.collection.colours import Colours, Fine, picture
 from tests.collection.teaching import QUICK, words
@@ -246,3 +246,47 @@ def test_an_empty_collection_takes_one_too(tmp_path, pictures):
         assert empty.add_feature(Fine()).ready
         empty.add([pictures])
         assert len(empty.search(1, 9, by="fine")) == 9
+
+
+def test_a_feature_that_cannot_be_fitted_leaves_nothing_behind(collection, pictures):
+    with pytest.raises(InvalidInput, match="components must be below"):
+        collection.add_feature(Views())
+    assert [info.name for info in collection.models.rankers()] == ["colours"]
+    picture(pictures / "neu.png", (9, 9, 9), 999)
+    assert collection.add([pictures]).added == 1
+    assert "feature" not in [entry.kind for entry in collection.log.history()]
+
+
+def test_a_ranker_is_removed_with_what_it_has_learned_and_can_come_again(collection):
+    collection.vote(Ask((1,)), picked=[2], rejected=[12], shown=[2, 12])
+    collection.add_feature(Fine())
+    collection.learn(words(collection), by="fine", settings=QUICK)
+    before = collection.search(1, 9)
+    event = collection.models.remove_ranker("fine")
+    assert event.sentence == "Removed the ranker fine"
+    assert [info.name for info in collection.models.rankers()] == ["colours"]
+    assert collection.models.all() == []
+    assert collection.search(1, 9) == before
+    for name in ("fine", "colours"):
+        with pytest.raises(InvalidInput):
+            collection.models.remove_ranker(name)
+    collection.log.check()
+    assert not collection.upkeep.check().findings
+    assert collection.add_feature(Fine()).ready
+    # The first one can go as well; then the next is used by default.
+    collection.models.remove_ranker("colours")
+    assert collection.search(1, 9) == collection.search(1, 9, by="fine")
+    collection.vote(Ask((1,)), picked=[3], rejected=[13], shown=[3, 13])
+    with Collection.open(collection.path, features=[Fine()]) as again:
+        assert again.search(1, 9) == collection.search(1, 9)
+        assert not again.upkeep.check().findings
+
+
+def test_a_collection_is_made_with_features_by_their_names(tmp_path):
+    with Collection.create(tmp_path / "one", features=["visterms"]) as made:
+        assert [info.name for info in made.models.rankers()] == ["visterms"]
+    with Collection.create(tmp_path / "two", features={"look": "visterms", "own": Fine()}) as made:
+        assert [info.name for info in made.models.rankers()] == ["look", "own"]
+    with pytest.raises(InvalidInput, match="nothing"):
+        Collection.create(tmp_path / "three", features=["nothing"])
+    assert not (tmp_path / "three").exists()

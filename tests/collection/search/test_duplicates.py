@@ -213,6 +213,23 @@ def test_keeping_one_moves_the_others_to_the_bin_and_can_be_undone(collection):
     assert named(collection, collection.duplicates.find()) == COPIES
 
 
+def test_the_best_of_several_groups_are_kept_as_one_event(collection):
+    groups = collection.duplicates.find()
+    collection.label(groups[0].pictures[1], "Hafen")
+    choices = [(group.keeper, group.pictures[1:]) for group in groups]
+    event = collection.duplicates.keep_best(choices, key="k")
+    assert collection.duplicates.keep_best(choices, key="k").number == event.number
+    assert event.body["pictures"] == 4
+    assert collection.duplicates.find() == []
+    assert collection.labels.of([groups[0].keeper])[groups[0].keeper] == ["Hafen"]
+    for bad in ([], [(1, [])], [(1, [1])], [(1, [2]), (2, [3])], [(1, [3]), (2, [3])]):
+        with pytest.raises((InvalidInput, NotFound)):
+            collection.duplicates.keep_best(bad)
+    collection.undo(event.number)
+    assert named(collection, collection.duplicates.find()) == COPIES
+    collection.log.check()
+
+
 def said_of(collection, *pictures):
     """Return all that is kept by hand of pictures, and the albums."""
     rows = beside(collection).database.rows

@@ -213,7 +213,7 @@ def test_pictures_are_added_to_an_album_that_is_there_taken_out_and_it_is_rename
     page.locator("[data-rename-album]").click()
     with page.expect_navigation():
         name_it(page, "Elsewhere")
-    assert page.locator("h1").inner_text() == "Elsewhere"
+    assert page.locator(".album-title h1").inner_text() == "Elsewhere"
     assert store.albums.names() == ["Elsewhere"]
 
 

@@ -173,6 +173,13 @@ def test_the_page_keeps_one_keeps_all_and_undoes_by_keyboard_and_mouse(store, br
         expect(cards).to_have_count(20)
         expect(page.locator("#duplicates-count")).to_contain_text("30 groups")
         assert len(store) == before
+        # The suggestions of the page at once, and undone at once.
+        page.get_by_role("button", name="Keep all suggestions below").click()
+        page.locator("#sure [value=yes]").click()
+        expect(cards).to_have_count(10)
+        page.get_by_role("button", name="Undo").last.click()
+        expect(cards).to_have_count(20)
+        assert len(store) == before
         # Keep all; what is not shown yet is asked for, none twice and none left out.
         cards.nth(1).get_by_role("button", name="Keep all").click()
         page.get_by_text("Kept all").wait_for()

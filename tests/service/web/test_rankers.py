@@ -144,7 +144,7 @@ def test_the_python_client_names_rankers(store):
 def test_the_page_offers_a_choice_where_there_is_one(client, alone):
     assert "Search by <select" not in alone.get("/search?like=1").text
     page = client.get("/search?like=1").text
-    assert '<option value="" selected>embedding</option>' in page
+    assert '<option value="" selected>Content</option>' in page
     assert '<option value="brightness">brightness</option>' in page
     chosen = client.get("/search?like=1&by=brightness").text
     assert '<option value="brightness" selected>brightness</option>' in chosen
@@ -201,7 +201,7 @@ def test_the_page_about_learning_is_about_a_ranker(client, alone, store):
     page = client.get("/learned").text
     assert "Ways to search" in page
     assert "Added the feature brightness" in page
-    assert "about <b>embedding</b>" in page
+    assert "about <b>Content</b>" in page
     assert '{"kind": "learn"}' in page.replace("&#34;", '"')
     other = client.get("/learned?by=brightness").text.replace("&#34;", '"')
     assert '{"feature": "brightness", "kind": "learn"}' in other
@@ -232,7 +232,7 @@ def test_a_ranker_in_trouble_is_told_and_others_go_on(client, store, without_bri
             shown = inside.get("/search?like=1&by=brightness")
             assert "The feature &#39;brightness&#39;" in shown.text
             assert "<option selected disabled>brightness</option>" in shown.text
-            assert '<option value="">embedding</option>' in shown.text
+            assert '<option value="">Content</option>' in shown.text
             assert got(inside.post("/api/queries", content=png()))["token"]
             assert len(found(inside, "/api/search?like=1")) == 26
         finally:
@@ -277,6 +277,6 @@ def test_the_first_ranker_in_trouble(tmp_path, photos, model, run, known_brightn
             assert any("by=embedding" in link for link in links(page))
             said = inside.post("/api/votes", json={"like": [1], "picked": [5]})
             assert got(said)["standing"]["votes"] == 1
-            assert "about <b>embedding</b>" in inside.get("/learned").text
+            assert "about <b>Content</b>" in inside.get("/learned").text
         finally:
             inside.close()

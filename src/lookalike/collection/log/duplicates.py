@@ -96,16 +96,20 @@ def tell_apart(
     entry.append(Distinct(tuple(some), difference, tuple(of)))
 
 
-def keep_one(entry: NewEntry, picture: int, others: Sequence[int]) -> None:
-    """Move the duplicates of a picture to the bin.
+def keep_best(entry: NewEntry, choices: Sequence[tuple[int, Sequence[int]]]) -> None:
+    """Move the duplicates of pictures to the bin, of each one that is kept.
 
-    In the same event the picture gets their words, and joins the albums in which they were saved.
+    In the same event the one kept gets their words, and joins the albums in which they were saved.
     """
-    if not others or picture in others:
+    every = [picture for keep, others in choices for picture in (keep, *others)]
+    if not choices or not all(others for _, others in choices) or len({*every}) < len(every):
         raise InvalidInput(
-            "Collection.duplicates: give one picture or more to remove, and not the one to keep."
+            "Collection.duplicates: give one picture or more to remove, and not the one to keep; "
+            "each in one group."
         )
-    beside = stored.words_to_take(entry.connection, picture, others)
-    if joined := albums.holding(entry.connection, others, picture):
-        beside.append((picture, "", None, numbers(joined)))
-    move(entry, Removal, others, beside)
+    beside = []
+    for picture, others in choices:
+        beside += stored.words_to_take(entry.connection, picture, others)
+        if joined := albums.holding(entry.connection, others, picture):
+            beside.append((picture, "", None, numbers(joined)))
+    move(entry, Removal, [other for _, others in choices for other in others], beside)

@@ -91,5 +91,17 @@ class NewFeature(Event):
         return f"Added the feature {shown(self.feature)}{alias}"
 
 
+@event("ranker_removal", touches={"models"}, icon="bin")
+@dataclass(frozen=True)
+class RankerRemoval(Event):
+    """A ranker that was removed, with its records and models."""
+
+    name: str
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        return f"Removed the ranker {shown(self.name)}"
+
+
 def _used(trial: Mapping[str, Any]) -> bool:
     return bool(trial.get("published"))

@@ -6,12 +6,13 @@ from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lookalike.collection.log.duplicates import Difference, keep_one, tell_apart
+from lookalike.collection.log.duplicates import Difference, keep_best, tell_apart
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import named
 from lookalike.collection.ranking.session import Session
-from lookalike.collection.search.matches import Duplicates
+from lookalike.collection.search.matches import Copies, Duplicates
+from lookalike.collection.store import places
 from lookalike.core.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -76,6 +77,18 @@ class DuplicateGroups(Noun):
 
         return list(self._session.answers.get(("duplicates", ranker.id, bits, least), find))
 
+    def copies(self) -> list[Copies]:
+        """Return the pictures of which there are several files with the same content.
+
+        In a collection these are one picture, which has each of the files as a place.
+        """
+        paths = places.shared(self._session.database)
+        return [
+            Copies(picture, here)
+            for picture, some in paths.items()
+            if len(here := tuple(path for path in some if path.is_file())) > 1
+        ]
+
     def tell_apart(
         self,
         pictures: Iterable[int | str | Path],
@@ -138,11 +151,33 @@ class DuplicateGroups(Noun):
         who, key
             As for :meth:`not_duplicates`.
         """
+        return self.keep_best([(picture, others)], who=who, key=key)
+
+    def keep_best(
+        self,
+        choices: Iterable[tuple[int | str | Path, Iterable[int | str | Path]]],
+        *,
+        who: str = "",
+        key: str | None = None,
+    ) -> Entry:
+        """Keep one picture of each of several groups, as :meth:`keep_one` does, as one event.
+
+        Undoing it restores all of them.
+
+        Parameters
+        ----------
+        choices : iterable of (int, str or Path, and an iterable of these)
+            Pictures to keep, each with those to remove.
+        who, key
+            As for :meth:`not_duplicates`.
+        """
         with self._session.entry(who, key) as entry:
             if entry.is_new:
-                keep_one(
-                    entry, self._session.id_of(picture), named(self._session, "keep_one", others)
-                )
+                some = [
+                    (self._session.id_of(picture), named(self._session, "keep_best", others))
+                    for picture, others in choices
+                ]
+                keep_best(entry, some)
         return entry.result
 
     def _near_copies(self, key: Hashable, radius: int) -> NearCopies:

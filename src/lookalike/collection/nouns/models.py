@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lookalike.collection.log.entry import Entry
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.store import models
@@ -47,3 +48,18 @@ class Models(Noun):
     def rankers(self) -> list[RankerInfo]:
         """Return the ways to search, the first being the one that is used by default."""
         return self._session.rankers.infos()
+
+    def remove_ranker(self, name: str, *, who: str = "") -> Entry:
+        """Remove a way to search, with what was learned for it; votes and labels stay.
+
+        If it was the first, the next one is used by default. This cannot be undone: describe the
+        pictures again with :meth:`~lookalike.Collection.add_feature`.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no ranker of that name, or no other one.
+        """
+        from lookalike.collection.pictures.features import remove_ranker
+
+        return remove_ranker(self._session, name, who)

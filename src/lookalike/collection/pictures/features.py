@@ -5,7 +5,8 @@ from contextlib import closing
 from pathlib import Path
 from sqlite3 import Connection
 
-from lookalike.collection.log.models import NewFeature
+from lookalike.collection.log.entry import Entry
+from lookalike.collection.log.models import NewFeature, RankerRemoval
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
 from lookalike.collection.ranking.rankers import TOGETHER, RankerInfo
 from lookalike.collection.ranking.session import Session
@@ -16,7 +17,7 @@ from lookalike.collection.store.places import all_places
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.training.growing import grow
 from lookalike.collection.votes.recording import teach_earlier_votes
-from lookalike.core.errors import InvalidInput, MissingPart
+from lookalike.core.errors import InvalidInput, LookalikeError, MissingPart
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import package_of
 from lookalike.features import Feature
@@ -31,7 +32,9 @@ MAX_NAME = 64
 
 
 def create(
-    path: Path, features: Sequence[Feature] | Mapping[str, Feature] | None, index: str | None
+    path: Path,
+    features: Sequence[Feature | str] | Mapping[str, Feature | str] | None,
+    index: str | None,
 ) -> list[Feature]:
     """Make the folder of a new collection, and return the features that describe it."""
     chosen = _by_name(features)
@@ -46,15 +49,20 @@ def create(
     return list(chosen.values())
 
 
-def _by_name(features: Sequence[Feature] | Mapping[str, Feature] | None) -> dict[str, Feature]:
+def _by_name(
+    features: Sequence[Feature | str] | Mapping[str, Feature | str] | None,
+) -> dict[str, Feature]:
     """Return features by the names of their rankers; without any, the default one."""
-    if features is None:
-        return {DEFAULT_FEATURE: FEATURES.make(DEFAULT_FEATURE)}
-    if isinstance(features, Mapping):
-        chosen = dict(features)
-    else:
-        chosen = {feature.name: feature for feature in features}
-    if not chosen or len(chosen) != len(features):
+    given = [DEFAULT_FEATURE] if features is None else features
+    if isinstance(given, str | Feature):
+        given = [given]
+    pairs = (
+        given.items()
+        if isinstance(given, Mapping)
+        else [(getattr(one, "name", one), one) for one in given]
+    )
+    chosen = {name: FEATURES.make(one) if isinstance(one, str) else one for name, one in pairs}
+    if not chosen or len(chosen) != len(given):
         raise InvalidInput(
             "Collection.create: features must be one or more, each under a name of its own: "
             "{'look': Embedding(), 'clip': Embedding('clip.onnx')}."
@@ -141,7 +149,14 @@ def add_feature(
         )
         session.rankers.use(row.id, feature)
         files = [Path(path) for path, _ in all_places(database)]
-        used = fitted(session, row, files, limits, progress)
+        try:
+            used = fitted(session, row, files, limits, progress)
+        except LookalikeError:
+            if row.fingerprint is None:
+                # Nothing was described by it, and it would fail with all that is added later.
+                with database.transaction() as connection:
+                    ranker_rows.remove(connection, row.id)
+            raise
         if isinstance(used, str):
             raise MissingPart(used)
         if used.is_fitted:
@@ -163,6 +178,21 @@ def add_feature(
                     entry.append(NewFeature(name, used.name))
             session.rankers.save_cache(session.rankers.get(name))
     return next(info for info in session.rankers.infos() if info.name == name)
+
+
+def remove_ranker(session: Session, name: str, who: str) -> Entry:
+    """Remove a ranker with its records and models."""
+    with session.writing():
+        row = session.rankers.row(name)
+        if len(session.rankers.rows()) == 1:
+            raise InvalidInput(
+                f"{session.path} has no other ranker than {name}, and cannot be searched without "
+                f"one. Add another one first: lookalike index --feature."
+            )
+        with session.entry(who) as entry:
+            ranker_rows.remove(entry.connection, row.id)
+            entry.append(RankerRemoval(row.name))
+    return entry.result
 
 
 def _resumed(session: Session, name: str, feature: Feature) -> RankerRow | None:

@@ -65,3 +65,18 @@ class Duplicates:
     reason: str
     pictures: tuple[int, ...]
     likeness: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """A picture of which there are several files with the same content.
+
+    Attributes
+    ----------
+    picture : int
+    paths : tuple of Path
+        The files, the one known longest first.
+    """
+
+    picture: int
+    paths: tuple[Path, ...]

@@ -102,6 +102,15 @@ def all_places(database: Database) -> list[tuple[str, int]]:
         return [(_text(path), picture) for path, picture in rows]
 
 
+def shared(database: Database) -> dict[int, tuple[Path, ...]]:
+    """Return the pictures outside the bin that several files have, with these, oldest first."""
+    rows = database.rows(
+        "SELECT picture FROM places WHERE lost IS NULL AND picture NOT IN (SELECT picture FROM bin)"
+        " GROUP BY picture HAVING count(*) > 1"
+    )
+    return places_of(database, [picture for (picture,) in rows])
+
+
 def binned_paths(database: Database) -> set[str]:
     """Return the paths of pictures in the bin."""
     rows = database.rows("SELECT path FROM places WHERE picture IN (SELECT picture FROM bin)")

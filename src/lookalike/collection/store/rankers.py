@@ -123,6 +123,13 @@ def add_ranker(
     return int(number or 0)
 
 
+def remove(connection: Connection, ranker: int) -> None:
+    """Remove a ranker with its records and models; votes and labels teach the others on."""
+    connection.execute("DELETE FROM models WHERE ranker = ?", (ranker,))
+    connection.execute(f"DROP TABLE {records_table(ranker)}")
+    connection.execute("DELETE FROM rankers WHERE id = ?", (ranker,))
+
+
 def set_feature(connection: Connection, ranker: int, file: str, fingerprint: str) -> None:
     """Note where the feature of a ranker is kept, now that it is fitted."""
     connection.execute(

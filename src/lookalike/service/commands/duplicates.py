@@ -13,9 +13,13 @@ from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Duplicates, PictureRow
+    from lookalike.service.file_lists import Form
 
 SHOWN = 50
 """Most groups shown on the screen."""
+
+FORMS: "dict[str, Form]" = {".txt": "txt", ".csv": "csv", ".sh": "sh"}
+"""What a list of files is by the end of its name."""
 
 ON_SHEET, EACH = 500, 24
 """Most groups on a contact sheet, and most pictures of each."""
@@ -44,10 +48,18 @@ def duplicates(
     sheet: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page with the groups.")
     ] = None,
+    files: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.txt|FILE.csv|FILE.sh",
+            help="Write the files that could go, each beside one to keep: to read, for a "
+            "spreadsheet, or as a script that checks each again and deletes it.",
+        ),
+    ] = None,
     collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Find groups of near-duplicates: resized, recompressed or slightly cropped copies.
+    """Find copies of files, and near-duplicates: resized, recompressed, cropped, grey or mirrored.
 
     Of each group one is suggested to keep: the largest, then the one of the richest format, the
     largest file, with tags or votes, the oldest. Nothing is changed or deleted: remove what you do
@@ -56,6 +68,9 @@ def duplicates(
     """
     from lookalike.collection import Collection
 
+    form = None if files is None else FORMS.get(files.suffix.lower())
+    if files is not None and form is None:
+        raise typer.BadParameter("--files needs a file named .txt, .csv or .sh.")
     screen = Screen(as_json)
     with (
         Collection.open(collection) as store,
@@ -68,6 +83,17 @@ def duplicates(
         if sheet is not None:
             _write_sheet(sheet, store, result, rows)
         labels = store.labels.of(rows) if as_json else {}
+        copies = store.duplicates.copies()
+        if files is not None and form is not None:
+            _write_files(screen, files, form, store, result)
+    more = sum(len(one.paths) - 1 for one in copies)
+    if copies:
+        screen.say(
+            f"{counted(more, 'file')} could go: {counted(len(copies), 'picture')} with several "
+            f"files of the same content."
+        )
+        if files is None:
+            screen.say("To list them: lookalike duplicates --files duplicates.txt")
     extra = sum(len(group.pictures) - 1 for group in result)
     screen.say(
         f"{counted(len(result), 'group')} of near-duplicates; {counted(extra, 'picture')} could go."
@@ -96,9 +122,26 @@ def duplicates(
                 for group in result
             ],
             "duplicates": extra,
+            "copies": [asdict(one) for one in copies],
+            "files": files,
             "sheet": sheet,
         }
     )
+
+
+def _write_files(
+    screen: Screen,
+    place: Path,
+    form: "Form",
+    store: "Collection",
+    groups: "Sequence[Duplicates]",
+) -> None:
+    from lookalike.core.arrays import write_whole
+    from lookalike.service.file_lists import file_list, spare_files
+
+    spare = spare_files(store, groups)
+    write_whole(place, file_list(spare, form, place.name))
+    screen.say(f"{counted(len(spare), 'file')} that could go written to {place}.")
 
 
 def _rows(store: "Collection", groups: "Iterable[Duplicates]") -> "dict[int, PictureRow]":

@@ -3,11 +3,12 @@
 from dataclasses import asdict
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
-from pydantic import Field
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import Collection, Duplicates, Entry, Filter
 from lookalike.service.answers import DuplicateGroup, DuplicatePage, Picture
+from lookalike.service.file_lists import KINDS, Form, file_list, spare_files
 from lookalike.service.web.api.answers import pictures
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_PICTURES, By, PictureId, Reach, Statement
@@ -49,11 +50,30 @@ class DuplicateSearch(Reach):
         )
 
 
-class KeepChoice(Statement):
+class DuplicateFiles(DuplicateSearch):
+    """Which files to list, and how."""
+
+    form: Form = Field("txt", alias="format")
+    exact: bool = Field(False, description="Only files of the same content.")
+
+
+class Choice(BaseModel):
     """One of some duplicates to keep, and those to remove."""
+
+    model_config = ConfigDict(extra="forbid")
 
     picture: PictureId
     remove: Ids = Field(min_length=1)
+
+
+class KeepChoice(Choice, Statement):
+    """One of some duplicates to keep, and those to remove."""
+
+
+class Suggestions(Statement):
+    """Of several groups, which to keep and which to remove."""
+
+    groups: list[Choice] = Field(min_length=1, max_length=1000)
 
 
 class Distinct(Statement):
@@ -105,6 +125,31 @@ def keep(request: Request, body: KeepChoice) -> Entry:
     return collection_of(request).duplicates.keep_one(
         body.picture, body.remove, who=who, key=body.key
     )
+
+
+@router.post("/keep-suggested", summary="Keep the suggestions of several groups")
+def keep_suggested(request: Request, body: Suggestions) -> Entry:
+    """Move all but one of each group to the bin, as one event, which one undo takes back."""
+    who = speaker(request)
+    choices = [(choice.picture, choice.remove) for choice in body.groups]
+    return collection_of(request).duplicates.keep_best(choices, who=who, key=body.key)
+
+
+@router.get("/files", summary="List files that could go", response_class=Response)
+def files(
+    request: Request,
+    parameters: Annotated[DuplicateFiles, Query()],
+) -> Response:
+    """Return the files of exact copies and near-duplicates that could go, each beside one to keep.
+
+    As text to read, as CSV, or as a script for a shell, which checks each file before it deletes.
+    """
+    collection = collection_of(request)
+    groups = [] if parameters.exact else parameters.groups(request)
+    name = f"duplicates.{parameters.form}"
+    content = file_list(spare_files(collection, groups), parameters.form, name)
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=KINDS[parameters.form], headers=disposition)
 
 
 @router.post("/distinct", summary="Say that pictures are not duplicates")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi import Path as InPath
 
 from lookalike import __version__
 from lookalike.collection import RankerInfo
@@ -21,8 +22,8 @@ from lookalike.service.web.api import pictures as api_pictures
 from lookalike.service.web.api import search as api_search
 from lookalike.service.web.api import selection as api_selection
 from lookalike.service.web.api.errors import REFUSALS, Route
-from lookalike.service.web.api.parameters import By, Filters
-from lookalike.service.web.state import collection_of, jobs_of
+from lookalike.service.web.api.parameters import MAX_NAME, By, Filters
+from lookalike.service.web.state import collection_of, jobs_of, speaker
 
 _general = APIRouter(tags=["collection"], route_class=Route)
 
@@ -78,6 +79,17 @@ def labels(
     )
     name = {"Content-Disposition": f'attachment; filename="labels.{form}"'}
     return Response(content, media_type=kind, headers=name)
+
+
+@_general.delete("/rankers/{name}", summary="Remove a way to search")
+def remove_ranker(
+    request: Request, name: Annotated[str, InPath(min_length=1, max_length=MAX_NAME)]
+) -> list[RankerInfo]:
+    """Remove a ranker with what was learned for it, and return the others."""
+    collection, who = collection_of(request), speaker(request)
+    with jobs_of(request).writing():
+        collection.models.remove_ranker(name, who=who)
+    return collection.models.rankers()
 
 
 @_general.get(

@@ -59,6 +59,7 @@ def groups(request: Request, query: Parameters) -> Response:
         "offset": query.offset,
         "count": len(result),
         "extra": sum(len(group.pictures) - 1 for group in result),
+        "copies": [] if query.offset else collection.duplicates.copies(),
         "left": len(result) - query.offset - len(some),
         "may_write": getattr(request.state, "role", "write") == "write",
         "pairs": _pairs(query),

@@ -1,4 +1,4 @@
-// Duplicates: keep one of a group, keep all, or say that they are none; each can be undone.
+// Duplicates: keep one of a group or of all, keep all, or say that they are none; each can be undone.
 
 import { say, sure, toast } from "./notices.js";
 import { countAgain, newKey, send } from "./requests.js";
@@ -77,6 +77,20 @@ async function keep(card, ids, picture) {
   return event && [event, `${number} moved to the bin.${tags}`];
 }
 
+// Keeps the suggestion of each group on the page, as one event.
+async function keepEvery() {
+  const choices = groups().map((card) => ({ picture: Number(card.dataset.keeper), ids: JSON.parse(card.dataset.ids) }))
+    .map(({ picture, ids }) => ({ picture, remove: ids.filter((id) => id !== picture) }));
+  const number = choices.reduce((sum, one) => sum + one.remove.length, 0);
+  const text = "They move to the bin, from which they can be restored with their tags and votes. Files are kept.";
+  if (!choices.length || !await sure(`Keep ${counted(choices.length, "picture")} and remove ${number.toLocaleString("en")}?`, text, "Remove")) return;
+  const event = await send("POST", "/api/duplicates/keep-suggested", { groups: choices, key: newKey() });
+  if (!event) return;
+  countAgain();
+  await load();
+  undoable(`${counted(number, "picture")} moved to the bin.`, event.number);
+}
+
 async function apart(body, text) {
   const event = await send("POST", "/api/duplicates/distinct", { ...body, key: newKey() });
   return event && [event, text];
@@ -96,6 +110,10 @@ async function act(button) {
     const shown = groups().length;
     await load(shown);
     groups()[shown]?.focus();
+    return;
+  }
+  if (button.dataset.duplicate === "every") {
+    await keepEvery();
     return;
   }
   const card = button.closest(".duplicate");

@@ -33,6 +33,13 @@ export function startJobs() {
     button.disabled = false;
     if (job) follow(room, job);
   });
+  document.addEventListener("click", async ({ target }) => {
+    const { removeRanker, title } = target.closest("[data-remove-ranker]")?.dataset ?? {};
+    if (!removeRanker) return;
+    const text = "What was learned for it goes, too. Tags and votes stay. To have it again, the pictures must be described again.";
+    if (!await sure(`Remove the way to search “${title}”?`, text, "Remove")) return;
+    if (await send("DELETE", `/api/rankers/${encodeURIComponent(removeRanker)}`)) location.assign("/learned");
+  });
   document.body.addEventListener("htmx:afterSettle", waitForEnd);
   document.getElementById("import")?.addEventListener("submit", async (event) => {
     event.preventDefault();
