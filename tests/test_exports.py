@@ -56,6 +56,7 @@ EXPORTS = {
         "Checked",
         "CodeFigures",
         "Collection",
+        "Copies",
         "Duplicates",
         "Entry",
         "Figures",

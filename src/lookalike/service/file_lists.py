@@ -62,11 +62,11 @@ def spare_files(collection: "Collection", groups: "Iterable[Duplicates]") -> lis
         spare = [path for path in others if os.path.realpath(path) != own]
         group += bool(spare)
         result += [Spare(group, keep, path, None) for path in spare]
-    found = list(groups)
-    ids = tuple(number for one in found for number in one.pictures)
+    near = list(groups)
+    ids = tuple(number for one in near for number in one.pictures)
     rows = collection.pictures.browse(len(ids), where=Filter(pictures=ids)) if ids else []
     places = {row.id: row.places for row in rows}
-    for one in found:
+    for one in near:
         if one.keeper in places:
             group += 1
             result += [

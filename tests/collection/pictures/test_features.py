@@ -260,7 +260,7 @@ def test_a_feature_that_cannot_be_fitted_leaves_nothing_behind(collection, pictu
 def test_a_ranker_is_removed_with_what_it_has_learned_and_can_come_again(collection):
     collection.vote(Ask((1,)), picked=[2], rejected=[12], shown=[2, 12])
     collection.add_feature(Fine())
-    collection.learn(words(collection), by="fine", settings=QUICK)
+    collection.learn(words(collection), feature="fine", settings=QUICK)
     before = collection.search(1, 9)
     event = collection.models.remove_ranker("fine")
     assert event.sentence == "Removed the ranker fine"

@@ -160,9 +160,18 @@ def test_only_folders_of_the_collection_or_allowed_ones_are_imported(store, phot
         work.close()
 
 
-@pytest.mark.parametrize("name", ["photos", "", "~/x", "/tmp/\0x", "relative/../x"])
+def test_a_path_may_begin_at_home(work, store, photos, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    inside = photos.relative_to(tmp_path)
+    assert ended(work.bring_in([f" ~/{inside} "])).result["added"] == 12
+    monkeypatch.setenv("HOME", "/etc")
+    with pytest.raises(InvalidInput, match="--allow"):
+        work.bring_in(["~/x"])
+
+
+@pytest.mark.parametrize("name", ["photos", "", "~nobody/x", "/tmp/\0x", "relative/../x"])
 def test_a_path_that_is_none_is_refused(work, name):
-    with pytest.raises(InvalidInput, match="absolute"):
+    with pytest.raises(InvalidInput, match="whole path"):
         work.bring_in([name])
 
 

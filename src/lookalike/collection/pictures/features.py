@@ -56,12 +56,14 @@ def _by_name(
     given = [DEFAULT_FEATURE] if features is None else features
     if isinstance(given, str | Feature):
         given = [given]
-    pairs = (
-        given.items()
+    named: dict[str, Feature | str] = (
+        dict(given)
         if isinstance(given, Mapping)
-        else [(getattr(one, "name", one), one) for one in given]
+        else {one if isinstance(one, str) else one.name: one for one in given}
     )
-    chosen = {name: FEATURES.make(one) if isinstance(one, str) else one for name, one in pairs}
+    chosen = {
+        name: FEATURES.make(one) if isinstance(one, str) else one for name, one in named.items()
+    }
     if not chosen or len(chosen) != len(given):
         raise InvalidInput(
             "Collection.create: features must be one or more, each under a name of its own: "
