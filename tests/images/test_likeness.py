@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageEnhance, ImageOps
 
-from lookalike.images.likeness import UNALIGNED, likeness, small_picture
+from lookalike.images.likeness import MIN_STRUCTURE, likeness, small_picture
 from lookalike.images.thumbnails import thumbnail
 from tests.reference import likeness as reference
 
@@ -28,7 +28,7 @@ def test_it_is_what_comparing_cell_by_cell_gives():
     moved = small(image.crop((12, 0, 240, 154)))
     found = likeness(one, np.stack([moved, small(scene(1))]))
     assert found[0] == pytest.approx(reference.likeness(one, moved), abs=1e-4)
-    assert found[1] < UNALIGNED, "so that no alignment was looked for"
+    assert found[1] == 0, "no alignment was looked for"
 
 
 @pytest.mark.parametrize(
@@ -43,26 +43,42 @@ def test_a_cropped_shrunk_and_recompressed_copy_is_alike_both_ways(box):
     buffer = io.BytesIO()
     image.crop(box).resize((110, 80)).save(buffer, "JPEG", quality=40)
     one, copy = small(image), small(Image.open(buffer))
-    assert likeness(one, copy[None])[0] > 0.97
+    assert likeness(one, copy[None])[0] > 0.95
     assert likeness(copy, one[None])[0] == pytest.approx(likeness(one, copy[None])[0], abs=1e-5)
 
 
-def test_other_scenes_colours_and_shades_are_not():
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda image: image.convert("L").convert("RGB"),
+        ImageOps.mirror,
+        lambda image: ImageEnhance.Brightness(image).enhance(1.3),
+        lambda image: ImageEnhance.Brightness(image).enhance(0.6),
+        lambda image: ImageEnhance.Contrast(image).enhance(1.4),
+        lambda image: ImageOps.mirror(image).convert("L").convert("RGB").crop((8, 5, 235, 150)),
+    ],
+)
+def test_a_grey_mirrored_or_brightened_copy_is_alike(change):
+    image = scene(8)
+    for one, copy in ((image, change(image)), (change(image), image)):
+        assert likeness(small(one), small(copy)[None])[0] > 0.95
+
+
+def test_other_scenes_and_colours_are_not():
     one = small(scene(3))
-    others = [scene(4), scene(3).transpose(Image.Transpose.FLIP_LEFT_RIGHT)]
+    others = [scene(4), scene(3).transpose(Image.Transpose.FLIP_TOP_BOTTOM)]
     red, green, blue = scene(3).split()
     others.append(Image.merge("RGB", (blue, green, red)))
     assert likeness(one, np.stack([small(it) for it in others])).max() < 0.9
 
 
-def test_flat_pictures_are_alike_only_in_the_same_colour():
-    white, grey, black = (
-        small(Image.new("RGB", (40, 30), (level, level, level))) for level in (255, 250, 0)
-    )
-    found = likeness(white, np.stack([white, grey, black]))
-    assert found[0] == 1
-    assert found[1] < 0
-    assert found[2] < 0
+def test_plain_pictures_and_ramps_have_nothing_to_be_known_by():
+    plain = [Image.new("RGB", (40, 30), (level, level, level)) for level in (255, 250, 0)]
+    across = Image.linear_gradient("L").resize((640, 480)).convert("RGB")
+    noisy = np.random.default_rng(0).normal(128, MIN_STRUCTURE / 2, (32, 32, 3))
+    some = np.stack([*map(small, [*plain, across]), noisy.astype(np.uint8)])
+    for one in some:
+        assert likeness(one, some).max() == 0
 
 
 def test_no_others_and_no_picture():

@@ -2,34 +2,40 @@
 
 import numpy as np
 
-SIDE, CELLS, CUTS, STEP, NOISE = 32, 8, 3, 0.04, 2.0
+SIDE, CELLS, AROUND, CUTS, STEP = 32, 16, 2, 3, 0.04
 
 
-def mean_colour(picture, top, bottom, left, right):
-    """Return the mean colour of a part of a picture, whose edges may lie within pixels."""
-    pixels = range(SIDE)
-    high = [max(0.0, min(bottom, row + 1) - max(top, row)) for row in pixels]
-    wide = [max(0.0, min(right, column + 1) - max(left, column)) for column in pixels]
-    share = np.outer(high, wide)
-    return (share[..., None] * picture).sum(axis=(0, 1)) / share.sum()
+def shares(start, end):
+    """Return how much of each pixel of a side lies in a part of it, whose ends may lie within."""
+    part = [max(0.0, min(end, pixel + 1) - max(start, pixel)) for pixel in range(SIDE)]
+    return np.array(part) / sum(part)
 
 
-def cells(picture, top, bottom, left, right):
-    """Return the mean colours of the cells of a part of a picture."""
+def cells(bright, top, bottom, left, right):
+    """Return the mean brightness of the cells of a part of a picture."""
     rows = np.linspace(top, bottom, CELLS + 1)
     columns = np.linspace(left, right, CELLS + 1)
-    return np.array(
-        [
-            mean_colour(picture, rows[i], rows[i + 1], columns[j], columns[j + 1])
-            for i in range(CELLS)
-            for j in range(CELLS)
-        ]
-    ).ravel()
+    result = np.empty((CELLS, CELLS))
+    for i in range(CELLS):
+        for j in range(CELLS):
+            high, wide = shares(rows[i], rows[i + 1]), shares(columns[j], columns[j + 1])
+            result[i, j] = high @ bright @ wide
+    return result
+
+
+def structure(square):
+    """Return how each cell differs from the mean around it; edges go on, turned about the last."""
+    longer = np.pad(square, AROUND, mode="reflect", reflect_type="odd")
+    fine = np.empty_like(square)
+    for i in range(CELLS):
+        for j in range(CELLS):
+            fine[i, j] = square[i, j] - longer[i : i + 5, j : j + 5].mean()
+    return fine.ravel() - fine.mean()
 
 
 def alike(a, b):
-    spread = ((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum()
-    return 1 - ((a - b) ** 2).sum() / (spread + 2 * NOISE**2 * len(a))
+    a, b = structure(a), structure(b)
+    return (a @ b) / (np.linalg.norm(a) * np.linalg.norm(b))
 
 
 def parts():
@@ -40,8 +46,9 @@ def parts():
 
 
 def likeness(one, other):
-    """Return the largest likeness, whichever of the two was cropped."""
+    """Return the largest likeness, whichever of the two was cropped; neither is mirrored."""
     whole = (0, SIDE, 0, SIDE)
+    one, other = (picture @ np.array([0.299, 0.587, 0.114]) for picture in (one, other))
     return max(
         alike(cells(cropped, *rows, *columns), own)
         for cropped, own in ((one, cells(other, *whole)), (other, cells(one, *whole)))

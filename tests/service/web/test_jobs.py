@@ -169,7 +169,7 @@ def test_a_path_may_begin_at_home(work, store, photos, tmp_path, monkeypatch):
         work.bring_in(["~/x"])
 
 
-@pytest.mark.parametrize("name", ["photos", "", "~nobody/x", "/tmp/\0x", "relative/../x"])
+@pytest.mark.parametrize("name", ["photos", "", "/tmp/\0x", "relative/../x"])
 def test_a_path_that_is_none_is_refused(work, name):
     with pytest.raises(InvalidInput, match="whole path"):
         work.bring_in([name])

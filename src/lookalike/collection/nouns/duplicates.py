@@ -34,8 +34,10 @@ class DuplicateGroups(Noun):
         like: float | None = None,
         progress: Progress = silent,
     ) -> list[Duplicates]:
-        """Find groups of near-duplicates: resized, recompressed or slightly cropped copies.
+        """Find groups of near-duplicates: changed copies of one picture.
 
+        These are resized, recompressed, slightly cropped, mirrored, brighter, darker or grey. Files
+        of the same content are one picture, see :meth:`copies`; plain surfaces are no duplicates.
         The vectors of a ranker become codes of 128 bits; pictures whose codes differ in few bits
         are compared by their thumbnails. A group holds the copies of one picture, the one to keep:
         the largest, then that of the richest format (TIFF, PNG and BMP before others, GIF last),
@@ -52,7 +54,7 @@ class DuplicateGroups(Noun):
             or 48 for a sparse feature. A larger one compares more pictures, and takes longer.
         like : float, optional
             How alike the thumbnails of two copies are at least: 1 for the same, 0 for unrelated
-            ones; by default 0.96.
+            ones; by default 0.95.
         progress : callable
             Told how many pictures are done.
 

@@ -41,7 +41,7 @@ def duplicates(
         float | None,
         typer.Option(
             help="How alike two copies are at least: 1 for the same, 0 for unrelated pictures.",
-            show_default="0.96",
+            show_default="0.95",
         ),
     ] = None,
     by: By = None,

@@ -35,7 +35,7 @@ class DuplicateSearch(Reach):
         "or 48 for a sparse feature.",
     )
     like: float | None = Field(
-        None, gt=0, le=1, description="How alike copies are at least; by default 0.96."
+        None, gt=0, le=1, description="How alike copies are at least; by default 0.95."
     )
 
     def groups(self, request: Request) -> list[Duplicates]:
@@ -92,7 +92,7 @@ class Distinct(Statement):
 
 @router.get("", summary="List near-duplicates")
 def duplicates(request: Request, parameters: Annotated[DuplicateSearch, Query()]) -> DuplicatePage:
-    """Return groups of resized, recompressed or slightly cropped copies.
+    """Return groups of resized, recompressed, slightly cropped, mirrored, brighter or grey copies.
 
     The first request after a start compares all pictures, which takes a minute or two for
     100,000; later ones look only at what is new.
