@@ -161,8 +161,8 @@ def _coarse(cells: NDArray[np.float32]) -> NDArray[np.float32]:
 def _structure(cells: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return how cells differ from those around them, to unit length; 0 where they hardly do."""
     square = cells.reshape(*cells.shape[:-1], CELLS, CELLS)
-    fine = (square - _BLUR @ square @ _BLUR.T).reshape(cells.shape)
-    return _unit(fine, MIN_STRUCTURE * CELLS)
+    fine: NDArray[np.float32] = np.asarray(square - _BLUR @ square @ _BLUR.T, np.float32)
+    return _unit(fine.reshape(cells.shape), MIN_STRUCTURE * CELLS)
 
 
 def _unit(rows: NDArray[np.float32], least: float = 1e-6) -> NDArray[np.float32]:

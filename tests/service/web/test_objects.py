@@ -76,7 +76,7 @@ def test_the_most_alike_of_several_examples_is_explained(client):
 def test_a_search_is_by_look_and_object_unless_one_is_named(client):
     ids = client.ids
     text = page(client, f"/search?like={ids['0-0.png']}")
-    assert '<option value="" selected>look and object' in text
+    assert '<option value="" selected>Content and same thing' in text
     assert re.search(r'<option value="embedding">', text)
     both, named = (
         client.get(f"/api/search?like={ids['0-0.png']}{by}").json()["matches"]

@@ -30,6 +30,7 @@ _RANKERS = {
     "visterms": "Details",
     "views": "Several aspects",
     "regions": "Same thing",
+    "together": "Content and same thing",
 }
 """What rankers that bear the name of their feature are called on the page."""
 
