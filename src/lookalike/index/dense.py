@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from lookalike.core.arrays import load_arrays, map_arrays, map_file
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.vectors import squared_lengths
-from lookalike.index._fast.dense import exact_products, offer_block, offer_near
+from lookalike.index._fast.dense import exact_products, offer_block
+from lookalike.index._fast.short import offer_short
 from lookalike.index.checked_rows import (
     CheckedRows,
     Mend,
@@ -24,7 +25,7 @@ from lookalike.index.checked_rows import (
 )
 from lookalike.index.exact import Best, ExactIndex, Items, Rows
 from lookalike.index.growing import GrowingArray, MappedArray
-from lookalike.index.scans import Scans
+from lookalike.index.short_rows import LazyShortRows
 
 # A product uses all cores and is bound by memory: eight at once completed only a quarter as many
 # searches as one after the other.
@@ -36,8 +37,11 @@ _PRODUCTS = 1 << 20
 # Up to here NumPy is as quick, or a few milliseconds slower than it takes to load the loops.
 _SMALL = 1 << 22
 
-# To score one vector in so many by itself takes as long as a scan of all.
-_WORTHWHILE = 16
+# To gather one vector in so many takes as long as to look at the short form of all.
+_GATHER = 16
+
+_MAX_LENGTH = 1e37
+"""Of a query times a vector and its scale, beyond which sums in float32 may overflow."""
 
 # Half a megabyte: gathered rows stay in a core's cache until they have been multiplied.
 _GATHERED = 1 << 17
@@ -49,7 +53,7 @@ class DenseRows(Rows):
 
     vector_rows: GrowingArray[np.float32]
     lengths: GrowingArray[np.float64] | None
-    scans: Scans = field(default_factory=Scans, compare=False, repr=False)
+    short: LazyShortRows = field(default_factory=LazyShortRows, compare=False, repr=False)
 
     @classmethod
     def of(cls, vectors: NDArray[np.float32]) -> Self:
@@ -64,12 +68,12 @@ class DenseRows(Rows):
     def extended(self, new: NDArray[np.float32]) -> Self:
         """Return rows with checked vectors at the end."""
         lengths = None if self.lengths is None else self.lengths.extended(_lengths(new))
-        return type(self)(self.vector_rows.extended(new), lengths)
+        return type(self)(self.vector_rows.extended(new), lengths, self.short.extended(new))
 
     def select(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` is true."""
         lengths = None if self.lengths is None else self.lengths.select(mask)
-        return type(self)(self.vector_rows.select(mask), lengths)
+        return type(self)(self.vector_rows.select(mask), lengths, self.short.select(mask))
 
     def take(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return some of the vectors."""
@@ -104,7 +108,7 @@ class DenseRows(Rows):
         if queries.size * len(names) <= _SMALL:
             self._offer_few(queries, slice(None) if chosen is None else chosen, items, best)
             return
-        if len(queries) == 1 and self._offer_again(queries[0], chosen, items, best):
+        if len(queries) == 1 and self._offer_short(queries[0], chosen, items, best):
             return
         scores, ids, excluded = best
         called, gathered = names, chosen
@@ -112,9 +116,6 @@ class DenseRows(Rows):
             # Scanning all and skipping some is then faster than gathering so many.
             called, gathered = np.full(len(names), -1), None
             called[chosen] = names[chosen]
-        scan = None
-        if len(queries) == 1 and gathered is None and self.lengths is not None:
-            scan = np.empty((1, len(names)), np.float32)
         for first in range(0, len(queries), _QUERIES):
             some = slice(first, first + _QUERIES)
             step = _PRODUCTS // len(queries[some])
@@ -128,9 +129,7 @@ class DenseRows(Rows):
                 lengths = _lengths(vectors) if known is None else known.rows[block]
                 ignored = np.errstate(over="ignore", invalid="ignore", under="ignore")
                 with _PRODUCT, ignored:
-                    products = np.matmul(
-                        queries[some], vectors.T, out=None if scan is None else scan[:, block]
-                    )
+                    products = np.matmul(queries[some], vectors.T)
                 offer_block(
                     products,
                     queries[some],
@@ -142,32 +141,34 @@ class DenseRows(Rows):
                     scores[some],
                     ids[some],
                 )
-        if scan is not None:
-            self.scans.keep(queries[0], scan[0])
 
-    def _offer_again(
+    def _offer_short(
         self,
         query: NDArray[np.float32],
         chosen: NDArray[np.intp] | None,
         items: Items,
         best: Best,
     ) -> bool:
-        """Do what :meth:`offer` does by the scan of a query near this one; false if that fails."""
-        most = len(items.names) // _WORTHWHILE
-        if self.lengths is None or (chosen is not None and len(chosen) <= most):
+        """Do what :meth:`offer` does by the short form; false if that is no use or not there."""
+        names, scales = items
+        if self.lengths is None or (chosen is not None and _GATHER * len(chosen) < len(names)):
             return False
-        near = self.scans.near(query)
-        if near is None:
+        farthest = float(self.lengths.rows.max()) * max(float(np.abs(scales).max()), 1.0)
+        length = float(np.linalg.norm(query.astype(np.float64)))
+        short = self.short.of(self.vectors) if length * farthest < _MAX_LENGTH else None
+        if short is None:
             return False
-        called = items.names
+        called = names
         if chosen is not None:
-            called = np.full(len(items.names), -1)
-            called[chosen] = items.names[chosen]
-        again: bool = offer_near(
-            *(*near, query, self.vectors, self.lengths.rows, called, items.scales),
-            *(best.excluded[0], best.scores[0], best.ids[0], most),
+            called = np.full(len(names), -1)
+            called[chosen] = names[chosen]
+        offer_short(
+            *(short.heads.rows, short.tails.rows, short.bounds.rows),
+            *short.query(query),
+            *(query, self.vectors, called, scales),
+            *(best.excluded[0], best.scores[0], best.ids[0]),
         )
-        return again
+        return True
 
     def _offer_few(
         self, queries: NDArray[np.float32], rows: NDArray[np.intp] | slice, items: Items, best: Best

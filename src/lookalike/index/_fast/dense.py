@@ -3,7 +3,7 @@
 import numpy as np
 
 from lookalike.core._fast import F32, F64, I64, LOOP, SOON, U64, njit, prefetch
-from lookalike.index._fast.best import FREE, is_among, offer
+from lookalike.index._fast.best import is_among, offer
 
 CHUNK = 64
 """Items that are skipped together, so that the test is vectorised."""
@@ -74,88 +74,3 @@ def offer_block(
                 score = np.float32(exact_product(query, vectors[item]) * np.float64(scale[i]))
                 if score >= scores[0] and not is_among(ids[item], excluded[row]):
                     offer(scores, best_ids[row], score, ids[item])
-
-
-@njit(**LOOP, fastmath={"nnan", "nsz", "contract"})
-def _peaks(
-    products: F32, factor: float, scales: F32, lengths: F64, error: float
-) -> tuple[float, float]:
-    """Return the largest score of some items, and the largest that one of them may have."""
-    peak = top = -np.inf
-    for i in range(products.size):
-        scale = np.float64(scales[i])
-        rough = factor * np.float64(products[i]) * scale
-        peak = max(peak, rough)
-        top = max(top, rough + error * abs(scale) * (lengths[i] + TINY))
-    return peak, top
-
-
-@njit(**LOOP)
-def offer_near(
-    products: F32,
-    factor: float,
-    apart: float,
-    scanned: float,
-    query: F32,
-    vectors: F32,
-    lengths: F64,
-    ids: I64,
-    scales: F32,
-    excluded: I64,
-    best_scores: F32,
-    best_ids: I64,
-    most: int,
-) -> bool:
-    """Merge all items into a query's best by the products of one near it; false if too many may be.
-
-    The query's product with an item is ``factor`` times that of ``products``, give or take |v|
-    times ``apart`` and the rounding of both; ``scanned`` is the length of the query they are of
-    (:class:`lookalike.index.scans.Near`). Those that are best by that are scored exactly; the k-th
-    best of all is no worse than the k-th best of these, and items that cannot be as good are
-    skipped. If more than ``most`` are left, nothing is merged.
-    """
-    wanted = best_scores.size + excluded.size
-    chunks = (products.size + CHUNK - 1) // CHUNK
-    length = np.sqrt(exact_product(query, query))
-    if 4 * wanted > chunks or max(length, scanned) * lengths.max() >= 1e37:
-        return False
-    rounding = (query.size + 4) * 2.0**-23 * (length + abs(factor) * scanned + TINY)
-    error = apart + rounding
-    peaks, tops = np.empty(chunks), np.empty(chunks)
-    for chunk in range(chunks):
-        own = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
-        peaks[chunk], tops[chunk] = _peaks(products[own], factor, scales[own], lengths[own], error)
-    least = np.partition(peaks, chunks - wanted)[chunks - wanted]
-    first_scores, first_ids = np.full_like(best_scores, -np.inf), np.full_like(best_ids, FREE)
-    for chunk in range(chunks):
-        if peaks[chunk] < least:
-            continue
-        for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, products.size)):
-            rough = factor * np.float64(products[item]) * scales[item]
-            if rough >= least and ids[item] >= 0 and not is_among(ids[item], excluded):
-                score = np.float32(exact_product(query, vectors[item]) * np.float64(scales[item]))
-                offer(first_scores, first_ids, score, ids[item])
-    floor = np.float64(first_scores[0])
-    if floor == -np.inf:
-        return False
-    left, count = np.empty(most, np.int64), 0
-    for chunk in range(chunks):
-        if tops[chunk] < floor:
-            continue
-        for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, products.size)):
-            margin = error * abs(np.float64(scales[item])) * (lengths[item] + TINY)
-            rough = factor * np.float64(products[item]) * scales[item]
-            if rough + margin < floor or ids[item] < 0:
-                continue
-            if count == most:
-                return False
-            left[count] = item
-            count += 1
-    for i in range(count):
-        if i + SOON < count:
-            prefetch(vectors, left[i + SOON])
-        item = left[i]
-        if not is_among(ids[item], excluded):
-            score = np.float32(exact_product(query, vectors[item]) * np.float64(scales[item]))
-            offer(best_scores, best_ids, score, ids[item])
-    return True
