@@ -80,6 +80,12 @@ HEADLINES = (
         "FAISS IndexBinaryFlat",
         is_ratio=True,
     ),
+    Headline(
+        "peers/faiss_flat/run",
+        "100,000 × 256, learned queries: top-50, queries a second over FAISS's",
+        "FAISS IndexFlatIP",
+        is_ratio=True,
+    ),
     Headline("papers/start_words", "lite0, objects: P@10 of a word as a query, nothing taught"),
     Headline("papers/duplicates", "copies, embedding: recall"),
     Headline("papers/duplicates", "copies, embedding: precision"),

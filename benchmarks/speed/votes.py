@@ -4,15 +4,12 @@
 write them, ten pictures judged in each, by a hundred people, with steps of the lengths that real
 votes have. Searches are for pictures drawn at random. A collection keeps a snapshot of its votes
 now and then, so that opening reads few of them from the log; without one is timed as well.
-The search after a vote is mostly answered from the scan before it, since these pictures are near
-each other; where they differ more all are scanned again, which is timed as well.
 """
 
 import sys
 import tempfile
 import time
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 
@@ -25,7 +22,6 @@ from lookalike.collection import Ask
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.votes import Taught, Vote
 from lookalike.evaluate.plots import Series, curve_plot
-from lookalike.index.scans import Scans
 from service import make
 
 MARKS = (10, 100, 1000, 2000, 10_000, 100_000)
@@ -121,9 +117,6 @@ def measure(options: Options) -> list[Figure]:
             with Collection.open(place) as store:
                 timed(store, rng, 3)
                 search, vote = timed(store, rng, SEARCHES // 2)
-                if mark == judged:
-                    with patch.object(Scans, "near", lambda *_: None):
-                        _, scanned = timed(store, rng, SEARCHES // 2)
             rows[mark] = (search, vote, opening, reading)
             print(mark, *(f"{1000 * value:.1f} ms" for value in rows[mark]), file=sys.stderr)
     if not options.quick:
@@ -144,15 +137,6 @@ def measure(options: Options) -> list[Figure]:
             f"{1000 * rows[judged][1]:.1f} ms / {1000 * rows[judged][0]:.1f} ms",
         ),
     ]
-    figures.append(
-        Figure(
-            f"vote and search, all scanned again / a search without votes, {judged:,} votes",
-            scanned / alone,
-            "<=",
-            None,
-            f"{1000 * scanned:.1f} ms / {1000 * alone:.1f} ms",
-        )
-    )
     few, many = (rows[mark][1] for mark in (100, 1000 if options.quick else 10_000))
     figures.append(
         Figure(

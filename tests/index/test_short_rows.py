@@ -91,7 +91,9 @@ def test_whole_numbers_are_as_near_as_they_promise(seed, factor):
     whole = np.hstack([short.heads.rows, short.tails.rows]).astype(np.int64)
     exact = vectors.astype(np.float64) @ query.astype(np.float64)
     slack = length * rests + rest * lengths
-    assert (np.abs(step * steps * (whole @ np.append(head, tail).astype(np.int64)) - exact) <= slack).all()
+    assert (
+        np.abs(step * steps * (whole @ np.append(head, tail).astype(np.int64)) - exact) <= slack
+    ).all()
     cut = head.size
     heads = step * steps * (whole[:, :cut] @ head.astype(np.int64))
     assert (np.abs(heads - exact) <= slack + tail_length * tails).all()

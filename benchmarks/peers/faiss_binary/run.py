@@ -4,10 +4,7 @@ FAISS scans plain Hamming distances; ours ranks by weights that differ for each 
 one thread and take turns batch by batch; the README next to this file says how it is measured.
 """
 
-import os
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from environments import ONE_THREAD, interpreter
+from faiss_process import Faiss
 
 from bench import Figure, Options, main
 from lookalike.codes import BitWeights, DeepBeliefCodes, ITQCodes
@@ -25,8 +22,7 @@ from lookalike.evaluate.plots import Series, curve_plot
 from lookalike.index import BitIndex, Hits
 from lookalike.index.bit_rows import BitRows
 
-HERE = Path(__file__).resolve().parent
-PLOTS = HERE.parents[2] / "docs" / "benchmarks"
+PLOTS = Path(__file__).resolve().parents[3] / "docs" / "benchmarks"
 K = 100
 BATCH = 16
 FLIP = 0.063
@@ -95,49 +91,6 @@ def timed(
     return time.process_time() - begin, hits
 
 
-class Faiss:
-    """An IndexBinaryFlat in a process of its own, on one thread."""
-
-    def __init__(self, codes: NDArray[np.uint8], queries: NDArray[np.uint8]) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-        np.save(Path(self._folder.name) / "codes.npy", codes)
-        np.save(Path(self._folder.name) / "queries.npy", queries)
-        python = interpreter("faiss", HERE / "requirements.txt")
-        self._process = subprocess.Popen(
-            [
-                str(python),
-                str(HERE / "peer.py"),
-                self._folder.name,
-                str(8 * codes.shape[1]),
-                str(K),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **ONE_THREAD},
-        )
-        assert self._lines.readline() == "ready\n"
-
-    @property
-    def _lines(self) -> Any:
-        return self._process.stdout
-
-    def seconds(self, first: int, last: int) -> tuple[float, int]:
-        """Return the CPU seconds of a search and the sum of its distances."""
-        pipe: Any = self._process.stdin
-        pipe.write(f"{first} {last}\n")
-        pipe.flush()
-        spent, total = self._lines.readline().split()
-        return float(spent), int(total)
-
-    def close(self) -> None:
-        """End the process."""
-        pipe: Any = self._process.stdin
-        pipe.close()
-        self._process.wait()
-        self._folder.cleanup()
-
-
 def beside_faiss(options: Options, bits: int, target: float) -> list[Figure]:
     n, batches = (200_000, 4) if options.quick else (1_000_000, 24)
     rng = np.random.default_rng(bits)
@@ -146,7 +99,7 @@ def beside_faiss(options: Options, bits: int, target: float) -> list[Figure]:
     weights = query_weights(len(queries), bits, rng)
     index = BitIndex(bits)
     index.add_codes(codes)
-    peer = Faiss(codes, queries)
+    peer = Faiss(codes, queries, K)
     timed(index, queries[:2], weights[:2])
     peer.seconds(0, 2)
     ratios, plain, bad = [], [], 0
@@ -155,7 +108,7 @@ def beside_faiss(options: Options, bits: int, target: float) -> list[Figure]:
         theirs, total = peer.seconds(some.start, some.stop)
         ours, hits = timed(index, queries[some], weights[some])
         unweighted, simple = timed(index, queries[some], None)
-        assert round(-float(simple.scores.sum())) == total
+        assert round(-float(simple.scores.sum())) == round(total)
         ratios.append(theirs / ours)
         plain.append(theirs / unweighted)
         bad += wrong(codes, queries[some], weights[some], hits)

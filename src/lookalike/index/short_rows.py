@@ -14,8 +14,8 @@ from lookalike.index.growing import GrowingArray
 HEAD = 2
 """One number in so many is in the head, which is read of every vector."""
 
-_LARGEST = 127
-_WHOLE = 32767
+_MAX_BYTE = 127
+_MAX_WORD = 32767
 
 
 class ShortQuery(NamedTuple):
@@ -70,7 +70,7 @@ class ShortRows:
     def query(self, query: NDArray[np.float32]) -> ShortQuery:
         """Return a query in whole numbers whose products with those of rows fit 32 bits."""
         vector = query[self.order].astype(np.float64)
-        most = min(_WHOLE, (1 << 31) // (_LARGEST * vector.size) - 1)
+        most = min(_MAX_WORD, (1 << 31) // (_MAX_BYTE * vector.size) - 1)
         step = max(float(np.abs(vector).max()) / most, np.finfo(np.float32).tiny)
         whole = np.rint(vector / step).astype(np.int16)
         cut = self.heads.rows.shape[1]

@@ -98,7 +98,9 @@ def offer_short(
                 continue
             for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, count)):
                 if rough[item] >= least and ids[item] >= 0 and not is_among(ids[item], excluded):
-                    score = np.float32(exact_product(query, vectors[item]) * np.float64(scales[item]))
+                    score = np.float32(
+                        exact_product(query, vectors[item]) * np.float64(scales[item])
+                    )
                     offer(scores, names, score, ids[item])
         floor = scores[0]
     for chunk in range(chunks):
@@ -112,6 +114,6 @@ def offer_short(
             slack = length * bounds[item, 1] + apart * bounds[item, 3]
             if score + abs(scales[item]) * slack < floor or is_among(ids[item], excluded):
                 continue
-            score = np.float32(exact_product(query, vectors[item]) * np.float64(scales[item]))
-            offer(best_scores, best_ids, score, ids[item])
+            exact = exact_product(query, vectors[item]) * np.float64(scales[item])
+            offer(best_scores, best_ids, np.float32(exact), ids[item])
             floor = max(floor, best_scores[0])
