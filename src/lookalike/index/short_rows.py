@@ -8,7 +8,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.index._fast.short import ROUNDING, TINY, shorten
+from lookalike.index._fast.dense import TINY
+from lookalike.index._fast.short import ROUNDING, shorten
 from lookalike.index.growing import GrowingArray
 
 HEAD = 2
@@ -55,23 +56,29 @@ class ShortRows:
         """Return the short form of vectors."""
         energy = np.einsum("nd,nd->d", vectors, vectors, dtype=np.float64)
         order = np.argsort(-energy, kind="stable")
-        return cls(order, *map(GrowingArray, _short(vectors, order)))
+        heads, tails, bounds = _short(vectors, order)
+        return cls(order, GrowingArray(heads), GrowingArray(tails), GrowingArray(bounds))
 
     def extended(self, new: NDArray[np.float32]) -> Self:
         """Return rows with vectors at the end."""
-        parts = zip((self.heads, self.tails, self.bounds), _short(new, self.order), strict=True)
-        return type(self)(self.order, *(part.extended(more) for part, more in parts))
+        heads, tails, bounds = _short(new, self.order)
+        return type(self)(
+            self.order,
+            self.heads.extended(heads),
+            self.tails.extended(tails),
+            self.bounds.extended(bounds),
+        )
 
     def select(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` is true."""
-        parts = (self.heads, self.tails, self.bounds)
-        return type(self)(self.order, *(part.select(mask) for part in parts))
+        heads, tails, bounds = self.heads, self.tails, self.bounds
+        return type(self)(self.order, heads.select(mask), tails.select(mask), bounds.select(mask))
 
     def query(self, query: NDArray[np.float32]) -> ShortQuery:
         """Return a query in whole numbers whose products with those of rows fit 32 bits."""
         vector = query[self.order].astype(np.float64)
         most = min(_MAX_WORD, (1 << 31) // (_MAX_BYTE * vector.size) - 1)
-        step = max(float(np.abs(vector).max()) / most, np.finfo(np.float32).tiny)
+        step = max(float(np.abs(vector).max()) / most, float(np.finfo(np.float32).tiny))
         whole = np.rint(vector / step).astype(np.int16)
         cut = self.heads.rows.shape[1]
         parts = (vector, vector[cut:], vector - step * whole)
