@@ -52,16 +52,33 @@ def environment(*folders):
     return {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1"}
 
 
-def command(*words, within, code=0):
+ONE_BY_ONE = """
+import json, sys
+from lookalike.service.command_line import main
+
+for words in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    try:
+        main()
+    except SystemExit as end:
+        print("\\x1e", end.code or 0)
+"""
+
+
+def commands(*given, within, code=0):
+    """Run commands in a process of their own, and return what each wrote; the last ends so."""
     done = subprocess.run(
-        [sys.executable, "-c", "from lookalike.service.command_line import main; main()", *words],
+        [sys.executable, "-c", ONE_BY_ONE, json.dumps(given)],
         env=environment(*within),
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    *answers, rest = re.split("\x1e (\\d+)\n", done.stdout)
+    assert not rest, done.stdout
+    assert answers[1::2] == [*("0" for _ in given[1:]), str(code)], done.stdout
+    return answers[::2]
 
 
 def test_each_part_is_short():
@@ -94,19 +111,21 @@ def test_the_commands_and_the_page(outside, pictures, tmp_path):
     place = str(tmp_path / "c")
     within, query = [outside], str(pictures / "rot" / "rot-0.png")
     names = ("--feature", "palette", "--index", "half", "-c", place)
-    command("index", str(pictures), *names, within=within)
-    told = command(
-        *("learn", "--folders", "--method", "spread", "--set", "floor=0.1", "-c", place, "--json"),
-        within=within,
-    )
-    assert json.loads(told)["similarity"]["after"] is not None
-    found = command("search", query, "--by", "palette", "-c", place, "--json", within=within)
-    assert len(json.loads(found)["matches"]) == 10
-    assert "palette" in command("index", "--help", within=within)
-    assert "spread" in command("learn", "--help", within=within)
     # Another feature beside it, and both on the page.
     more = ("--feature", "visterms", "--set", "dimension=8", "--set", "colours=3")
-    command("index", str(pictures), *more, "-c", place, within=within)
+    _, learned, found, features, methods, _ = commands(
+        ("index", str(pictures), *names),
+        ("learn", "--folders", "--method", "spread", "--set", "floor=0.1", "-c", place, "--json"),
+        ("search", query, "--by", "palette", "-c", place, "--json"),
+        ("index", "--help"),
+        ("learn", "--help"),
+        ("index", str(pictures), *more, "-c", place),
+        within=within,
+    )
+    assert json.loads(learned)["similarity"]["after"] is not None
+    assert len(json.loads(found)["matches"]) == 10
+    assert "palette" in features
+    assert "spread" in methods
     server = subprocess.Popen(
         [
             *(sys.executable, "-c", "from lookalike.service.command_line import main; main()"),
@@ -132,14 +151,17 @@ def test_the_commands_and_the_page(outside, pictures, tmp_path):
 def test_without_the_package_the_rest_goes_on(outside, pictures, tmp_path):
     place, query = str(tmp_path / "c"), str(pictures / "rot" / "rot-0.png")
     visterms = ("--feature", "visterms", "--set", "dimension=8", "--set", "colours=3")
-    command("index", str(pictures), *visterms, "-c", place, within=[outside])
-    command("index", str(pictures), "--feature", "palette", "-c", place, within=[outside])
-    found = command("search", query, "-c", place, "--json", within=[])
+    by_palette = ("search", query, "--by", "palette", "-c", place)
+    commands(
+        ("index", str(pictures), *visterms, "-c", place),
+        ("index", str(pictures), "--feature", "palette", "-c", place),
+        within=[outside],
+    )
+    found, told = commands(("search", query, "-c", place, "--json"), by_palette, within=[], code=1)
     assert len(json.loads(found)["matches"]) == 10
-    told = command("search", query, "--by", "palette", "-c", place, within=[], code=1)
     assert "the feature 'palette' of the package my-parts is not installed" in " ".join(
         told.split()
     )
     assert "pip install my-parts" in " ".join(told.split())
-    again = command("search", query, "--by", "palette", "-c", place, "--json", within=[outside])
+    (again,) = commands((*by_palette, "--json"), within=[outside])
     assert len(json.loads(again)["matches"]) == 10

@@ -35,7 +35,7 @@ class FewVisterms(Visterms):
 def views_and_words():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.FEATURES._here, "visterms", FewVisterms)
-        yield Views(views="gist,surf200,visterms,edges", components=4).fit(pictures())
+        yield Views(views="gist,visterms,edges", components=4).fit(pictures())
 
 
 @each(FeatureContract)

@@ -1,7 +1,7 @@
 import pytest
 
 
-@pytest.fixture(autouse=True, params=["compiled", "small"])
+@pytest.fixture(params=["compiled", "small"])
 def way(request, set_limits):
     """Search dense vectors by the compiled loops, and without them as small collections do."""
     if request.param == "compiled":

@@ -22,6 +22,8 @@ from lookalike.index.checked_rows import seal
 from lookalike.index.exact import Rows
 from tests.contract import each, passes
 
+pytestmark = pytest.mark.usefixtures("way")
+
 
 class PlainRows(Rows):
     """An array, multiplied with the whole of it: all that an exact index has to say."""

@@ -15,6 +15,8 @@ from lookalike.index import DenseIndex, MappedIndex, checked_rows
 from lookalike.index.checked_rows import row_sums
 from tests.reference.index import row_sum
 
+pytestmark = pytest.mark.usefixtures("way")
+
 
 def saved(path, rng, n=50, d=5):
     index = DenseIndex(d, fingerprint="f")

@@ -1,5 +1,7 @@
 """A collection of several views: searched as they are, learned by view, and explained by view."""
 
+import shutil
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -11,6 +13,7 @@ from lookalike.features import Views
 from lookalike.similarity.registry import SIMILARITIES
 from tests.collection.beside import current_ranker
 from tests.gates import OPEN
+from tests.limits import set_limits
 
 QUICK = {"steps": 300, "landmarks": 32, "kernels": "linear,rbf:1"}
 
@@ -41,11 +44,22 @@ def fitted(folder):
     return Views(views="edges,colour", components=4).fit(images)
 
 
+@pytest.fixture(scope="module")
+def described(tmp_path_factory, folder, fitted):
+    """A collection of them, not to be changed."""
+    place = tmp_path_factory.mktemp("described") / "c"
+    with pytest.MonkeyPatch.context() as patch:
+        set_limits(patch, min_to_reduce=20, reduced=3)
+        with Collection.create(place, features=[fitted], gate=OPEN) as made:
+            made.add([folder])
+    return place
+
+
 @pytest.fixture
-def collection(tmp_path, folder, fitted, set_limits):
-    set_limits(min_to_reduce=20, reduced=3)
-    with Collection.create(tmp_path / "c", features=[fitted], gate=OPEN) as made:
-        made.add([folder])
+def collection(tmp_path, described, fitted, monkeypatch):
+    set_limits(monkeypatch, min_to_reduce=20, reduced=3)
+    place = shutil.copytree(described, tmp_path / "c")
+    with Collection.open(place, features=[fitted], gate=OPEN) as made:
         yield made
 
 
