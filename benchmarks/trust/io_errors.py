@@ -6,8 +6,8 @@ with a full disk or an I/O error, or that and all that come after it, as on a di
 read-only; for every n of every command and of requests to a server. Each time the command must end
 well or with one sentence, never with a traceback, and no request may be answered as unexpected; a
 fresh process then opens the collection, finds every event that was there before or acknowledged
-since, and ``Collection.check`` finds nothing damaged. At least 2,000 errors. Each is forked from a
-process that has run every command once, so nothing is imported or compiled in it.
+since, and ``Collection.check`` finds nothing damaged. 2,000 errors, drawn from all there are. Each
+is forked from a process that has run every command once, so nothing is imported or compiled in it.
 """
 
 import ctypes
@@ -15,6 +15,7 @@ import errno
 import itertools
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -297,7 +298,7 @@ def inside(options: Options) -> list[Figure]:
                     work(Said())
         counts = {command: trial(command, 0, 0, lasting=False) for command in every}
         plan = _plan(counts)
-        most = QUICK if options.quick else max(ERRORS, len(plan))
+        most = QUICK if options.quick else ERRORS
         rounds = itertools.cycle(plan)
         while done < most:
             command, n, code, lasting = next(rounds)
@@ -322,14 +323,15 @@ def numbers(place: Path) -> Said:
 
 
 def _plan(counts: dict[str, int]) -> list[tuple[str, int, int, bool]]:
-    """Return every change of every command with each failure, the first changes of all first."""
-    return [
+    """Return every change of every command with each failure, in an order drawn at random."""
+    plan = [
         (command, n, *failure)
-        for n in range(1, max(counts.values()) + 1)
         for command, changes in counts.items()
+        for n in range(1, changes + 1)
         for failure in FAILURES
-        if n <= changes
     ]
+    random.Random(0).shuffle(plan)
+    return plan
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask, restore_backup
 from lookalike.collection.store import log as rows
-from lookalike.collection.store.schema import VERSION
+from lookalike.collection.store.schema import OLDEST, VERSION
 from lookalike.collection.votes import ledger
 from lookalike.core.text import word_key
 from lookalike.service.commands.serve import listening, run
@@ -68,7 +68,7 @@ MAX_RESTORE = 1.5
 MAX_LEARNING = 4.0
 
 ROOT = Path(__file__).resolve().parents[2]
-OLDER = ROOT / f"tests/collection/older/version-{VERSION - 1}.tar.xz"
+OLDER = ROOT / f"tests/collection/older/version-{OLDEST}.tar.xz"
 WORLDS = 4
 HEADERS = {"X-Lookalike-Client": "1", "Content-Type": "application/json"}
 
@@ -374,7 +374,7 @@ def update_and_kill(place: Path, chance: random.Random) -> str:
     file = place / "collection" / "collection.sqlite"
     with contextlib.closing(sqlite3.connect(file)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-    whole = version in (VERSION - 1, VERSION)
+    whole = version in (OLDEST, VERSION)
     expect(whole, f"an update was left half way, at version {version}")
     found = forked(lambda: look_into_older(place))
     expect(found["labels"] == expected["labels"], "an update has lost something")

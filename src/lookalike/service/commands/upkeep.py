@@ -1,11 +1,12 @@
 """The commands ``check`` and ``backup``, and putting a backup back: look after a collection."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lookalike.core.errors import DamagedFile
 from lookalike.core.text import counted
 from lookalike.service.options import HERE, AsJson, CollectionPath, from_home
 from lookalike.service.screen import Screen
@@ -19,11 +20,17 @@ def check(*, collection: CollectionPath = HERE, as_json: AsJson = False) -> None
     Reads the database, the log, every record, thumbnail and label, and every file. Nothing is
     changed. The exit code is 1 if something is damaged.
     """
-    from lookalike.collection import Collection
+    from lookalike.collection import Collection, Finding
+    from lookalike.service.web.security.keys import KEY_FILE, made_keys
 
     screen = Screen(as_json)
     with Collection.open(collection) as store, screen.bar("Checking") as progress:
         result = store.upkeep.check(progress)
+    try:
+        made_keys(collection / KEY_FILE)
+    except DamagedFile as error:
+        found = Finding(str(collection / KEY_FILE), str(error), "See above.")
+        result = replace(result, findings=[*result.findings, found])
     for finding in result.findings:
         screen.say(
             f"{'Damaged' if finding.damage else 'Note'}: {finding.problem}",

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from lookalike.collection import OWNER
 from lookalike.core.arrays import write_whole
+from lookalike.core.errors import DamagedFile
 from lookalike.service.web.pages.errors import page
 from lookalike.service.web.settings import Settings
 
@@ -120,19 +121,25 @@ class Keys:
         return None
 
     def _all(self) -> list[Key]:
-        return self._fixed if self._file is None else [*self._fixed, *made_keys(self._file)]
+        try:
+            return self._fixed if self._file is None else [*self._fixed, *made_keys(self._file)]
+        except DamagedFile as error:
+            _log.warning("%s", error)
+            return self._fixed
 
 
 def made_keys(file: Path) -> list[Key]:
-    """Return the keys that were made for people; a file that cannot be read admits nobody."""
+    """Return the keys that were made for people, or raise DamagedFile."""
     try:
         rows = json.loads(file.read_bytes())
         return [Key(bytes.fromhex(one), role, person) for one, role, person in rows]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError):
-        _log.warning("%s cannot be read: the keys of people are not accepted", file)
-        return []
+    except (OSError, ValueError, TypeError) as error:
+        raise DamagedFile(
+            f"{file} cannot be read, so the keys of people are not accepted: {error}. Delete it, "
+            f"and make new keys (lookalike people key NAME)."
+        ) from error
 
 
 def make_key(file: Path, person: str, role: Role) -> str:
