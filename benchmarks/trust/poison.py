@@ -3,7 +3,8 @@
 Attacks by name, each through HTTP with a voting key, by somebody who is not trusted: *corrector
 without neighbours* picks pictures far from the query and rejects the best, *agreeing nonsense*
 picks what is shown first and rejects pictures drawn at random, *other names* claims to
-be the owner, *refused labels* refuses every label of the owner and gives every picture another.
+be the owner, *refused labels* refuses every label of the owner and gives every picture another,
+*labels taken back* undoes what was last said of pictures by votes of 0 in searches by word.
 Figures: how many searches of the owner answer otherwise, to the bit, and how many labels changed.
 
 Then one of ten trusted people is malicious and picks what is wrong, where half of all pictures are
@@ -36,7 +37,13 @@ CASES = ((10, 1),)
 
 MAX_LOST = 0.01
 
-ATTACKS = ("corrector without neighbours", "agreeing nonsense", "other names", "refused labels")
+ATTACKS = (
+    "corrector without neighbours",
+    "agreeing nonsense",
+    "other names",
+    "refused labels",
+    "labels taken back",
+)
 VOTES, QUERIES = 80, 100
 
 
@@ -126,13 +133,16 @@ def attacked(place: Path, name: str, attack: str) -> Figure:
             keys = [make_key(copy / KEY_FILE, "Mallory", "vote") for _ in range(2)]
             client = TestClient(make_app(collection, Settings(key="k" * 24)), "http://localhost")
             ids = [picture.id for picture in collection.pictures.all()]
+            for one in ids[:20]:
+                collection.label(one, "by hand")
             rng = np.random.default_rng(0)
             asked = rng.choice(ids, QUERIES, replace=False).tolist()
             before = answers(client, asked), dict(collection.labels.used())
             for number in range(VOTES):
                 own = {"Authorization": f"Bearer {keys[number % 2]}"}
                 for path, body in malice(client, attack, rng, ids, own, [*before[1]]):
-                    answer = client.post(path, json=body, headers=own)
+                    how = "data" if path.startswith("/part") else "json"
+                    answer = client.post(path, **{how: body}, headers=own)
                     if answer.status_code not in (200, 422, 429):
                         raise SystemExit(f"{attack}: {answer.text}")
             after = answers(client, asked), dict(collection.labels.used())
@@ -162,6 +172,10 @@ def malice(
             {"picture": one, "word": words[one % len(words)], "shows": False} for one in far
         ]
         return [("/api/tags", body) for body in (*refusals, {"picture": query, "word": "dog"})]
+    if attack == "labels taken back":
+        given = {"word": "by hand", "verdict": 0}
+        far = ids[:20]
+        return [("/part/votes", {**given, "picture": one}) for one in far]
     found = client.get(f"/api/search?like={query}&k=10", headers=own).json()["matches"]
     shown = [match["id"] for match in found]
     far = [one for one in far if one not in shown]

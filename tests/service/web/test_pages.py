@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from lookalike import Collection
-from lookalike.collection import Ask
+from lookalike.collection import Ask, SavedSearch
 from lookalike.service.web.app import make_app
 from lookalike.service.web.settings import Settings
 from tests.gates import OPEN
@@ -379,3 +379,58 @@ def test_folders_that_are_allowed_are_named_where_pictures_are_added(store, tmp_
     inside = Inside(make_app(store, Settings(allow=(folder,))))
     assert str(folder) in Page(inside.get("/add").text).text
     inside.close()
+
+
+def test_a_person_is_undone_after_a_look_at_what_that_changes(client, store):
+    store.vote(Ask((1,)), picked=[2], rejected=[3], who=EVIL[:40])
+    store.label([1, 2], "Hut", who=EVIL[:40])
+    learned = Page(client.get("/learned").text)
+    forms = [attrs.get("hx-get") or "" for attrs in learned.all("form")]
+    assert any(one.startswith("/part/people/undo") for one in forms)
+    named = {"name": EVIL[:40]}
+    preview = Page(client.get("/part/people/undo", params=named).text)
+    assert "This takes back 1 vote, 1 tag." in preview.text
+    tags = client.get("/part/people/undo", params={**named, "kind": "tags"})
+    assert "This takes back 1 tag." in Page(tags.text).text
+    later = client.get("/part/people/undo", params={**named, "since": "9999-01-01"})
+    assert "nothing to undo" in Page(later.text).text
+    client.post("/part/people/undo", data={**named, "kind": "votes"})
+    assert [one.votes for one in store.people.all() if one.name] == [0]
+    assert len(store.people.proposals()) == 2
+
+
+def test_proposals_stand_with_a_picture_to_be_accepted_or_rejected(client, store):
+    store.label(1, "Hut", who=EVIL[:40])
+    page = Page(client.get("/picture/1").text)
+    accept, reject = (
+        json.loads(attrs["hx-vals"])
+        for attrs in page.all("button")
+        if "for-owner" in (attrs.get("class") or "")
+    )
+    assert (accept["shows"], reject["shows"]) == ("true", "false")
+    assert client.post("/part/tags", data=accept).status_code == 200
+    assert store.labels.of([1]) == {1: ["Hut"]}
+    assert "for-owner" not in client.get("/picture/1").text
+
+
+def test_a_search_and_an_album_say_whose_layers_they_use(store):
+    store.albums.save("Alike", search=SavedSearch(Ask((1,))))
+    store.vote(Ask((1,)), picked=[5], rejected=[2], who="guest")
+    inside = Inside(make_app(store, Settings(key="k" * 24, vote_key="v" * 24)))
+    try:
+        answers = {}
+        for key in "kv":
+            headers = {"Authorization": f"Bearer {key * 24}"}
+            for layers in ("", "&layers=shared"):
+                page = inside.get(f"/search?like=1{layers}", headers=headers).text
+                tiles = [one["data-id"] for one in Page(page).all("figure")]
+                answers[key, layers] = tiles, "you, the owner and trusted people" in page
+            album = inside.get("/album/1", headers=headers).text
+            assert "by what the owner and trusted people taught" in album
+            assert [one["data-id"] for one in Page(album).all("figure")] == answers["k", ""][0]
+        assert answers["k", ""] == answers["k", "&layers=shared"]
+        assert answers["v", ""][0][0] == "5"
+        assert answers["v", "&layers=shared"][0] == answers["k", ""][0]
+        assert (answers["k", ""][1], answers["v", ""][1]) == (False, True)
+    finally:
+        inside.close()

@@ -29,8 +29,8 @@ def check(*, collection: CollectionPath = HERE, as_json: AsJson = False) -> None
     try:
         made_keys(collection / KEY_FILE)
     except DamagedFile as error:
-        found = Finding(str(collection / KEY_FILE), str(error), "See above.")
-        result = replace(result, findings=[*result.findings, found])
+        damage = Finding(str(collection / KEY_FILE), str(error), "See above.")
+        result = replace(result, findings=[*result.findings, damage])
     for finding in result.findings:
         screen.say(
             f"{'Damaged' if finding.damage else 'Note'}: {finding.problem}",
