@@ -135,7 +135,11 @@ class TestAlgorithms:
     def test_the_discount_is_that_of_theorem_2(self):
         X, y = pictures(7)
         model = MultiKernelSimilarity(
-            kernels="rbf:0.3,cosine,linear", combine="hedge", steps=400, random_state=0
+            kernels="rbf:0.3,cosine,linear",
+            combine="hedge",
+            discount=None,
+            steps=400,
+            random_state=0,
         ).fit(X, y)
         beta = np.sqrt(400) / (np.sqrt(400) + np.sqrt(np.log(3)))
         powers = beta ** model.mistakes_.astype(float)
@@ -144,7 +148,9 @@ class TestAlgorithms:
     def test_views_share_a_weight_between_kernels(self):
         X, y = pictures(8, count=30)
         noise = np.random.default_rng(0).normal(size=(30, 3))
-        model = MultiKernelSimilarity(blocks={"look": 5, "noise": 3}, steps=2000, random_state=0)
+        model = MultiKernelSimilarity(
+            blocks={"look": 5, "noise": 3}, discount=None, steps=2000, random_state=0
+        )
         model.fit(np.hstack([X, noise]), y)
         assert model.weights_[0] == model.weights_[1] > model.weights_[2] == model.weights_[3]
         assert model.view_weights_["look"] == pytest.approx(2 * model.weights_[0])
@@ -263,6 +269,59 @@ class TestShares:
         X, y = np.abs(pictures()[0]), pictures()[1]
         model = MultiKernelSimilarity(kernels=kernels, steps=100, random_state=0).fit(X, y)
         assert model._learned.whitening is None
+
+
+class TestChosen:
+    """β, and the views that count, by held-out pictures."""
+
+    def test_a_view_that_does_not_help_has_no_weight_and_stores_nothing(self, tmp_path):
+        X, y, P, labels = digits()
+        noise = np.random.default_rng(0).normal(size=(len(X) + len(P), 16)).astype(np.float32)
+        rows, others = np.hstack([noise[: len(X)], X]), np.hstack([noise[len(X) :], P])
+        blocks = {"noise": 16, "look": 64}
+        model = MultiKernelSimilarity(blocks=blocks, steps=3000, random_state=0).fit(rows, y)
+        assert model.view_weights_ == {"noise": 0, "look": pytest.approx(1)}
+        assert [axes.width > 0 for axes in model._learned.axes] == [False, False, True, True]
+        alone = MultiKernelSimilarity(steps=3000, random_state=0).fit(X, y)
+        best, one = (precision(it, Q, labels) for it, Q in ((alone, P), (model, others)))
+        assert one == pytest.approx(best, abs=0.02)
+        model.save(tmp_path / "model")
+        again = MultiKernelSimilarity.load(tmp_path / "model")
+        np.testing.assert_array_equal(
+            again.scores(others[:5], others), model.scores(others[:5], others)
+        )
+        again.partial_fit(rows, drawn(y, 20))
+        assert again.view_weights_["noise"] == 0
+        assert again._learned.discount == model._learned.discount
+
+    def test_views_that_help_each_other_are_kept(self):
+        X, y, P, labels = digits()
+        halves = [(one, np.s_[:, at]) for one, at in (("top", np.s_[:32]), ("bottom", np.s_[32:]))]
+        model = MultiKernelSimilarity(
+            blocks={"top": 32, "bottom": 32}, steps=3000, random_state=0
+        ).fit(X, y)
+        assert min(model.view_weights_.values()) > 0.05
+        alone = [
+            precision(
+                MultiKernelSimilarity(steps=3000, random_state=0).fit(X[at], y), P[at], labels
+            )
+            for _, at in halves
+        ]
+        assert precision(model, P, labels) > max(alone) + 0.05
+
+    def test_too_few_pictures_to_hold_any_out_have_the_discount_of_theorem_2(self):
+        X, y = small()
+        X, y = np.vstack([X[:2], X[-2:]]), np.array([0, 0, 1, 1])
+        models = [
+            MultiKernelSimilarity(blocks=BLOCKS, steps=50, discount=one, random_state=0).fit(X, y)
+            for one in ("chosen", None)
+        ]
+        np.testing.assert_allclose(models[0].weights_, models[1].weights_, atol=1e-6)
+
+
+def precision(model, P, labels):
+    """The mean average precision of pictures ranked among themselves."""
+    return evaluate_similarity(model, P, labels).mean_average_precision
 
 
 class TestSpaces:

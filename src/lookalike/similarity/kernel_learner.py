@@ -19,7 +19,8 @@ from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import check_vectors
 from lookalike.similarity.base import Similarity, check_triplets
 from lookalike.similarity.blend import project_positive
-from lookalike.similarity.held_out import CLASSES_TO_HOLD_OUT
+from lookalike.similarity.choosing import worth
+from lookalike.similarity.held_out import CLASSES_TO_HOLD_OUT, HeldOutPictures
 from lookalike.similarity.kernel_state import KernelState, whitened_views
 from lookalike.similarity.kernels import Floats
 from lookalike.similarity.operator import (
@@ -36,6 +37,13 @@ from lookalike.similarity.operator import (
 from lookalike.similarity.reach import Placed, Reach, kinds_of, ramp, scaled_landmarks
 from lookalike.similarity.whitening import whitening
 from lookalike.supervision import Relevance, TripletSampler
+
+CHOSEN = "chosen"
+"""The discount that is chosen on held-out pictures."""
+
+ETAS = (0.0, 4.0, 16.0, 64.0)
+"""The discounts β = exp(−η/T) that are tried: what has a share s of its triplets wrong has the
+weight exp(−ηs)."""
 
 Combine: TypeAlias = Literal["views", "hedge", "uniform", "validation", "best", "average"]
 
@@ -93,7 +101,7 @@ class KernelLearner(Similarity):
     dimension: int
     random_state: RandomState
     combine: Combine = "uniform"
-    discount: float | None = None
+    discount: float | Literal["chosen"] | None = None
     held_out: float = 0.2
 
     _learned: KernelState
@@ -115,14 +123,17 @@ class KernelLearner(Similarity):
             raise InvalidInput(f"{who} cannot learn from this: {why}")
         rng = generator(self.random_state)
         triplets = TripletSampler(relevance).draw(loop_state(rng), self.steps)
+        lesson = Lesson(rows, triplets, relevance)
+        if self.discount == CHOSEN and self.combine in ("hedge", "views"):
+            return self._learn_chosen(lesson, rng, progress)
         validation = None
         if self._validates:
             kept, held = relevance.hold_out(self.held_out, rng)
             if len(held) and relevance.subset(kept).trainable() is None:
                 some = TripletSampler(relevance.subset(kept)).draw(loop_state(rng), self.steps)
-                lesson = Lesson(rows[kept], some, relevance.subset(kept))
-                validation = lesson, rows[held], relevance.subset(held)
-        return self._learn(Lesson(rows, triplets, relevance), validation, rng, progress)
+                first = Lesson(rows[kept], some, relevance.subset(kept))
+                validation = first, rows[held], relevance.subset(held)
+        return self._learn(lesson, validation, rng, progress)
 
     @one_blas_thread()
     def fit_triplets(
@@ -171,7 +182,9 @@ class KernelLearner(Similarity):
         steps = before.steps + len(checked)
         weights = before.weights
         if self.combine in ("hedge", "views"):
-            weights = self._hedged(before.sources, mistakes, steps)
+            weights = self._hedged(before.sources, mistakes, steps, before.discount)
+            weights = np.where(before.weights > 0, weights, 0)
+            weights /= weights.sum()
         reach = before.reach
         if reach is not None:
             reach = reach.with_landmarks(before.whitened(rows[np.unique(checked[:, 0])]))
@@ -286,12 +299,103 @@ class KernelLearner(Similarity):
             )
         )
 
+    def _learn_chosen(self, lesson: Lesson, rng: np.random.Generator, progress: Progress) -> Self:
+        """Choose β and the kernels, or views, that count, on held-out pictures; learn those."""
+        sources = self._sources(lesson.rows.shape[1])
+        groups = self._groups(sources)
+        some, discount, total = list(dict.fromkeys(groups)), None, len(sources)
+        if len(some) > 1 and lesson.relevance is not None:
+            result = self._choose(lesson.rows, lesson.relevance, rng, progress)
+            if result is not None:
+                some, discount = result
+        used = np.array([group in some for group in groups])
+        done = iter(range(total + 1, 2 * total + 1))
+        learned, margins = self._operators(
+            lesson, rng, lambda: progress(next(done), 2 * total), used
+        )
+        mistakes = self._mistakes(learned.sources, margins)
+        steps = 0 if lesson.triplets is None else len(lesson.triplets)
+        weights = np.where(used, self._hedged(learned.sources, mistakes, steps, discount), 0)
+        weights /= weights.sum()
+        return self._publish(
+            replace(
+                learned,
+                axes=cut_together(learned.axes, weights, self.dimension),
+                weights=weights,
+                mistakes=mistakes,
+                steps=steps,
+                discount=discount,
+            )
+        )
+
+    def _choose(
+        self,
+        rows: Floats,
+        relevance: Relevance,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> tuple[list[str], float | None] | None:
+        """Return the groups of kernels that count and β, by pictures held out; None without any.
+
+        The best group alone, unless several are certain to rank better than that, and no worse
+        what was left out whole.
+        """
+        kinds = kinds_of(rows, relevance, CLASSES_TO_HOLD_OUT, rng)
+        judge = HeldOutPictures.choose(rows, relevance, self.held_out, rng, kinds=kinds)
+        if judge is None:
+            return None
+        who, own = type(self).__name__, relevance.subset(judge.kept)
+        triplets = TripletSampler(own).draw(loop_state(rng), self.steps)
+        sources = self._sources(rows.shape[1])
+        count = iter(range(1, len(sources) + 1))
+        learned, margins = self._operators(
+            Lesson(rows[judge.kept], triplets, own),
+            rng,
+            lambda: progress(next(count), 2 * len(sources)),
+        )
+        mistakes = self._mistakes(learned.sources, margins)
+        groups = np.array(self._groups(sources))
+        scores: dict[str, Floats] = {}
+        pairs = zip(
+            groups.tolist(),
+            learned.query_values(who, rows[judge.rows], unit=self.normalize),
+            learned.blocks(who, rows[judge.rows], unit=self.normalize),
+            strict=True,
+        )
+        for group, one, other in pairs:
+            part = (one @ other.T) * np.float32(len(groups) / np.count_nonzero(groups == group))
+            scores[group] = part + scores[group] if group in scores else part
+        alone = {group: judge.judge(values) for group, values in scores.items()}
+        order = sorted(alone, key=lambda group: -alone[group].figure)
+        best, strange = alone[order[0]], ~judge.judged_taught
+        most, chosen = 0.0, (order[:1], float(np.exp(-ETAS[-1] / self.steps)))
+        for size in range(2, len(order) + 1):
+            for eta in ETAS:
+                beta = float(np.exp(-eta / self.steps))
+                weights = self._hedged(sources, mistakes, self.steps, beta)
+                total = sum(
+                    weights[groups == group].sum() * scores[group] for group in order[:size]
+                )
+                gained = worth(judge.judge(np.asarray(total, np.float32)), best, strange)
+                if gained > most:
+                    most, chosen = gained, (order[:size], beta)
+        return chosen
+
+    def _groups(self, sources: Sequence[Source]) -> list[str]:
+        """Return what each kernel is weighted with: its view, or itself."""
+        return [one.view if self.combine == "views" else one.name for one in sources]
+
     def _operators(
-        self, lesson: Lesson, rng: np.random.Generator, report: Callable[[], None]
+        self,
+        lesson: Lesson,
+        rng: np.random.Generator,
+        report: Callable[[], None],
+        used: NDArray[np.bool_] | None = None,
     ) -> tuple[KernelState, list[Floats]]:
         """Learn the operator of every kernel; return them at equal weights, and the margins.
 
-        Without triplets they are the identity.
+        Without triplets they are the identity. Kernels that are not ``used`` are not learned, have
+        no axes, and all their triplets are wrong; a whitened view without any used is 0.
         """
         who, triplets = type(self).__name__, lesson.triplets
         if (lesson.rows == lesson.rows[:1]).all():
@@ -300,12 +404,24 @@ class KernelLearner(Similarity):
             )
         A = self._whitening(lesson)
         plain = self._sources(lesson.rows.shape[1])
+        if used is None:
+            used = np.ones(len(plain), dtype=np.bool_)
+        elif A is not None:
+            kept = views_in([one for one, is_used in zip(plain, used, strict=True) if is_used])
+            for at in views_in(plain):
+                A[at, at] *= at in kept
         rows = lesson.rows if A is None else whitened_views(lesson.rows, A, plain)
         reach = self._reach(rows, lesson.relevance, plain, rng)
         chosen = choose_landmarks(rows, self.landmarks, rng)
         sources = [one.fitted(who, rows) for one in plain]
         axes, margins = list[Axes](), list[Floats]()
-        for source in sources:
+        for source, is_used in zip(sources, used, strict=True):
+            if not is_used:
+                none = np.zeros((len(chosen), 0), dtype=np.float32)
+                axes.append(Axes(none, None, np.zeros(0)))
+                margins.append(np.zeros(0 if triplets is None else len(triplets), np.float32))
+                report()
+                continue
             coordinates = Coordinates.of(who, source, rows, chosen)
             W = None
             if triplets is not None:
@@ -323,8 +439,8 @@ class KernelLearner(Similarity):
             axes.append(whole.cut(self.dimension))
             report()
         weights = np.full(len(sources), 1 / len(sources))
-        none = np.zeros(len(sources), dtype=np.int64)
-        return KernelState(rows[chosen], sources, axes, weights, none, 0, A, reach), margins
+        unmet = np.zeros(len(sources), dtype=np.int64)
+        return KernelState(rows[chosen], sources, axes, weights, unmet, 0, A, reach), margins
 
     def _whitening(self, lesson: Lesson) -> Floats | None:
         """Return what whitens each view by how related pictures differ, or None for none."""
@@ -391,11 +507,15 @@ class KernelLearner(Similarity):
         return np.asarray(np.exp(worth) / np.exp(worth).sum())
 
     def _hedged(
-        self, sources: Sequence[Source], mistakes: NDArray[np.int64], steps: int
+        self,
+        sources: Sequence[Source],
+        mistakes: NDArray[np.int64],
+        steps: int,
+        chosen: float | None = None,
     ) -> NDArray[np.float64]:
         """Return β to the number of mistakes, as shares; kernels of a view share its weight."""
-        groups = [one.view if self.combine == "views" else one.name for one in sources]
-        beta = self.discount
+        groups = self._groups(sources)
+        beta = chosen if self.discount == CHOSEN else self.discount
         if beta is None:
             root = np.sqrt(np.log(len(set(groups))))
             beta = np.sqrt(steps) / (np.sqrt(steps) + root) if steps else 1.0
@@ -477,7 +597,7 @@ class KernelLearner(Similarity):
                 f"{who}: normalize needs positive; otherwise a picture's score with itself could "
                 f"be below 0. Set positive=True."
             )
-        if self.discount is not None:
+        if self.discount is not None and self.discount != CHOSEN:
             check_number(who, "discount", self.discount, below=1)
         check_share(who, "held_out", self.held_out)
         generator(self.random_state)

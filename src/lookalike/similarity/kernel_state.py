@@ -36,6 +36,8 @@ class KernelState:
         A, by which rows are whitened before kernels compare them, view by view.
     reach : Reach or None
         The share of the kernels that compare what is near, for each query; None: their weight.
+    discount : float or None
+        The β that was chosen on held-out pictures; None where it was not.
     """
 
     landmarks: Floats
@@ -46,6 +48,7 @@ class KernelState:
     steps: int
     whitening: Floats | None = None
     reach: Reach | None = None
+    discount: float | None = None
 
     def whitened(self, rows: Floats) -> Floats:
         """Return rows as kernels compare them."""
@@ -121,6 +124,7 @@ class KernelState:
             "weights": self.weights.tolist(),
             "mistakes": self.mistakes.tolist(),
             "steps": self.steps,
+            "discount": self.discount,
             "turned": bool(turns),
             "whitened": self.whitening is not None,
             "reach": None if self.reach is None else self.reach.rule(),
@@ -162,7 +166,10 @@ class KernelState:
         if learned["reach"] is not None:
             taught = {"landmarks": stored_array(arrays, "taught", 2)}
             reach = Reach.restored(taught, learned["reach"], width)
-        return cls(landmarks, fitted, axes, weights, mistakes, steps, A, reach)
+        discount = learned.get("discount")
+        if discount is not None and not 0 < float(discount) <= 1:
+            raise ValueError(f"discount is {discount!r:.80}.")
+        return cls(landmarks, fitted, axes, weights, mistakes, steps, A, reach, discount)
 
 
 def whitened_views(rows: Floats, A: Floats, sources: Sequence[Source]) -> Floats:

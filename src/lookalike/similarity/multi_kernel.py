@@ -1,7 +1,7 @@
 """Online multiple kernel similarity (OMKS): several views and kernels, and weights that learn."""
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import Literal, get_args
 
 from lookalike.core.checks import check_choice
 from lookalike.core.seeds import RandomState
@@ -22,8 +22,8 @@ class MultiKernelSimilarity(KernelLearner):
     where S_i is learned as in :class:`~lookalike.similarity.KernelSimilarity` and a kernel's weight
     is multiplied by β whenever it has a triplet in the wrong order: Xia, Hoi, Jin and Zhao, *Online
     Multiple Kernel Similarity Learning for Visual Search* (2014), Algorithm 2. The algorithm as
-    printed is ``MultiKernelSimilarity(combine="hedge", positive=False, normalize=False)`` with all
-    pictures as landmarks.
+    printed is ``MultiKernelSimilarity(combine="hedge", discount=None, positive=False,
+    normalize=False)`` with all pictures as landmarks.
 
     Parameters
     ----------
@@ -39,10 +39,12 @@ class MultiKernelSimilarity(KernelLearner):
         for all (OMKS-U); ``validation`` e to the mean average precision on held-out pictures
         (OMKS-W); ``best`` takes the best of those alone (OKS-Best); ``average`` learns one operator
         for the mean of all kernels (OKS-Avg).
-    discount : float or None
-        β; None is √T/(√T + √ln m) for T triplets and m kernels, or views (Theorem 2). The more
-        triplets, the more of the weight that leaves to one; exp(−32/T) leaves e⁻³² to one that has
-        all of them wrong.
+    discount : float, "chosen" or None
+        β. ``chosen``: chosen by ``fit`` on held-out pictures, together with the views (or kernels)
+        that count: the best alone, unless several are certain to rank better; the others have the
+        weight 0 and store nothing. None is √T/(√T + √ln m) for T triplets and m kernels, or views
+        (Theorem 2), as it is from triplets and where too few pictures are related. The more
+        triplets, the more of the weight that leaves to one.
     aggressiveness, steps, positive, normalize, landmarks, dimension, random_state
         As for :class:`~lookalike.similarity.KernelSimilarity`; ``normalize`` divides each S_i by
         its own self-scores.
@@ -50,7 +52,8 @@ class MultiKernelSimilarity(KernelLearner):
         How far every kernel goes from the start (0) to what was learned (1). None: a share for
         each query; see *Notes*.
     held_out : float
-        The share of pictures, or of triplets, held out for ``validation`` and ``best``.
+        The share of pictures, or of triplets, held out for ``validation``, ``best`` and the
+        discount.
 
     Attributes
     ----------
@@ -89,7 +92,7 @@ class MultiKernelSimilarity(KernelLearner):
     kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.5"
     blocks: Blocks = None
     combine: Combine = "views"
-    discount: float | None = None
+    discount: float | Literal["chosen"] | None = "chosen"
     aggressiveness: float = 0.1
     steps: int = 150_000
     positive: bool = True
