@@ -31,6 +31,22 @@ def both(tmp_path, pictures):
         yield made
 
 
+def test_what_another_ranker_learns_is_judged_beside_the_one_that_people_use(tmp_path, pictures):
+    with Collection.create(
+        tmp_path / "beide", features=[Colours(), Fine()], gate=EVERYTHING
+    ) as made:
+        made.add([pictures])
+        before = made.search(1, 9)
+        reason = made.learn(words(made), feature="fine", settings=QUICK).similarity.reason
+        assert reason.startswith("For searches by fine: The new similarity ranks better")
+        assert "Other searches stay with colours; beside it fine" in reason
+        assert "is not clearly better: mean average precision" in reason
+        assert " ms of computing, by colours " in reason
+        assert made.search(1, 9) == before
+        first = made.learn(words(made), settings=QUICK).similarity.reason
+        assert first.startswith("The new similarity")
+
+
 def ids(matches):
     return [match.id for match in matches]
 

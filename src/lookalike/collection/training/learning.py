@@ -17,6 +17,7 @@ from lookalike.collection.store.models import Kind, NewModel
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.training import choosing
 from lookalike.collection.training.codes import BITS, CodesWanted, measure_again, teach_codes
+from lookalike.collection.training.comparing import beside_default
 from lookalike.collection.training.judging import LEARN
 from lookalike.collection.training.teaching import teach_similarity, teach_words
 from lookalike.collection.training.trials import InUse, Learned
@@ -89,9 +90,10 @@ def learn(
         alike_pictures = examples.given_labels(database, new)
         run: dict[Kind, NewModel] = {}
         if learner is not None:
+            related = examples.alike(database, new, known=alike_pictures).among(ranker.plain.ids)
             run["similarity"] = teach_similarity(
                 learner,
-                examples.alike(database, new, known=alike_pictures).among(ranker.plain.ids),
+                related,
                 ranker,
                 models.sides(database, ranker.number),
                 current=ranker.similarity,
@@ -100,6 +102,12 @@ def learn(
                 gate=gate,
                 progress=progress,
             )
+            default = session.rankers.row()
+            if run["similarity"].trial.published and default.id != ranker.id and default.ready:
+                other = session.rankers.get(default.name, learned=False)
+                run["similarity"] = beside_default(
+                    run["similarity"], ranker, other, related, database
+                )
             named = examples.named(database, new, known=alike_pictures)
             if named is not None:
                 annotator = session.rankers.sound_annotator(ranker)
