@@ -77,6 +77,8 @@ EXPORTS = {
         "PictureTag",
         "Proposal",
         "RankerInfo",
+        "ReadWord",
+        "Reading",
         "Ref",
         "Restored",
         "SavedSearch",

@@ -13,7 +13,15 @@ from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.albums import Album
 from lookalike.collection.search.completing import KnownWord
 from lookalike.collection.search.lexicon import PictureTag
-from lookalike.collection.search.matches import Copies, Duplicates, Match, Source, WordCounts
+from lookalike.collection.search.matches import (
+    Copies,
+    Duplicates,
+    Match,
+    Reading,
+    ReadWord,
+    Source,
+    WordCounts,
+)
 from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
@@ -67,6 +75,8 @@ __all__ = [
     "PictureTag",
     "Proposal",
     "RankerInfo",
+    "ReadWord",
+    "Reading",
     "Ref",
     "Restored",
     "SavedSearch",

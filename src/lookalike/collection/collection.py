@@ -461,18 +461,21 @@ class Collection:
         offset: int = 0,
         where: Filter | None = None,
         min_score: float | None = None,
+        strike: Iterable[str] = (),
         who: str = "",
     ) -> list[Match]:
-        """Find pictures by words: those labelled with them, named so, and those they probably fit.
+        """Find pictures by what a person types: words, sentences and filters, best first.
 
-        Each part is ordered by how well the words fit: W_wᵀVx for a learned word (paper 2, Eq. 1),
-        the confidence for a *start word* that the feature knows without being taught. Of several
-        words all must fit; a label of several words, such as ``polar bear``, counts as one.
+        Pictures are in one order, by how probable it is that all of it fits: a label is certain, a
+        learned word fits by W_wᵀVx (paper 2, Eq. 1), a *start word* that the feature knows without
+        being taught by its confidence, and the name of a file or folder makes more probable what
+        is seen. Any other text is read as the words nearest in meaning, in sixteen languages;
+        ``words.count`` tells which. See :mod:`~lookalike.collection.search.query_language`.
 
         Parameters
         ----------
         word : str
-            One word or several, in any case and Unicode form.
+            ``dog beach``, ``"polar bear" -snow``, ``Kind mit Ball before:2019 label:Anna`` …
         by : str, optional
             The ranker whose words to use; by default the first that knows any.
         learned : bool
@@ -480,9 +483,11 @@ class Collection:
         k, offset, where, who
             As for :meth:`search`.
         min_score : float, optional
-            Leave out pictures that score less; labels and names score 1.
+            Leave out pictures that score less; labels score 1.
+        strike : iterable of str
+            Words that the text is not to be read as.
         """
-        result = self.words.ranked(word, by, where, learned, who)
+        result = self.words.ranked(word, by, where, learned, who, strike)
         return result.page(self._session, k, offset, min_score)
 
     def export(self, path: str | Path, *, by: str | None = None, who: str = "") -> None:

@@ -15,6 +15,7 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _CONTROLS = ("Cc", "Cs")
+_MARKS = re.compile("[\u0300-\u036f]")
 _METHOD = re.compile(r"\A(Collection(\.[a-z_]+)?|Ask): ")
 _NOT_XML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -120,6 +121,21 @@ def word_key(word: str) -> str:
     (True, True)
     """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
+
+
+def plain_key(word: str) -> str:
+    """Return the key that spellings of a word share with and without marks such as accents.
+
+    Examples
+    --------
+    >>> plain_key("Müller") == plain_key("muller"), plain_key("が") == plain_key("か")
+    (True, False)
+    """
+    key = word_key(word)
+    if key.isascii():
+        return key
+    apart = unicodedata.normalize("NFD", key)
+    return unicodedata.normalize("NFC", _MARKS.sub("", apart))
 
 
 def first_control(text: str) -> str | None:

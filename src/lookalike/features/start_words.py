@@ -55,6 +55,7 @@ class Vocabulary:
             for key in dict.fromkeys(map(_key, names)):
                 self._rows.setdefault(key, []).append(row)
         self._names = {_key(name): name for names, _ in named for name in names}
+        self.names = tuple((name, row) for row, (names, _) in enumerate(named) for name in names)
 
     @classmethod
     def read(cls, path: Path, classes: int) -> Vocabulary:
@@ -169,6 +170,10 @@ class StartWords:
         """Return how sure it is that pictures show a word of these classes; 0 for none of them."""
         among = np.zeros(self.vocabulary.classes, np.float32)
         among[classes] = 1
+        return self.weighed(likely, among)
+
+    def weighed(self, likely: Likely, among: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the same of what stands for each class by a weight from 0 to 1."""
         sums = np.einsum("ij,ij->i", likely.chances, among[likely.classes], dtype=np.float32)
         return self._sure(sums)
 

@@ -76,8 +76,9 @@ class PictureMatch(Picture):
         The vote on it in this search: 1 for picked, -1 for rejected, else 0.
     source : str or None
         In a search by word: `given` if the picture is tagged with it, `name` if its file or a
-        folder is named so; `learned` or `start` if it probably fits, according to what was learned
-        or known from the start. Null in a search by picture.
+        folder is named so; `learned`, `start` or `meaning` if it probably fits, according to what
+        was learned, known from the start, or read by its meaning. Null in a search by picture, and
+        where there are only filters.
     """
 
     score: float
@@ -94,7 +95,8 @@ class SearchPage:
     rejected : tuple of int
         Pictures rejected in this search; left out unless `learned` is false.
     counts : WordCounts or None
-        How many pictures a search by word finds; null in a search by picture.
+        How many pictures a search by word finds, and what the text was taken for; null in a
+        search by picture.
     reach : float or None
         Share of what was learned from labels or clicks that this search uses, from 0 to 1; null
         for a word, or if nothing was learned or it is not used.

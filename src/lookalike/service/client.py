@@ -63,7 +63,13 @@ T = TypeVar("T")
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
-_NAMES = {"tags": "tag", "formats": "format", "taken_from": "from", "taken_to": "to"}
+_NAMES = {
+    "tags": "tag",
+    "without_tags": "without_tag",
+    "formats": "format",
+    "taken_from": "from",
+    "taken_to": "to",
+}
 """What filters are called in addresses, where that is not their name in ``Filter``."""
 
 _ERRORS: dict[int, type[LookalikeError]] = {
@@ -148,23 +154,24 @@ class Client:
         where: Filter | None = None,
         min_score: float | None = None,
         learned: bool = True,
+        strike: Iterable[str] = (),
     ) -> list[PictureMatch]:
         """Return the pictures most like some and unlike others, or those matching words.
 
-        The best match comes first; of those matching words, the tagged ones (``source`` is
-        ``given``), then those named so (``name``), then those they probably fit. ``by`` names a
-        ranker, as :meth:`rankers` lists them; by default it is the first.
+        The best match comes first; words are as for :meth:`lookalike.Collection.search_word`.
+        ``by`` names a ranker, as :meth:`rankers` lists them; by default it is the first.
         """
         query = {
             **{"like": _several(like), "unlike": _several(unlike), "word": word},
             **{"k": k, "by": by, "offset": offset, "min_score": min_score, "learned": learned},
+            "strike": list(strike),
         }
         return list(self._get(SearchPage, "/api/search", {**query, **_filters(where)}).matches)
 
     def count_word(
         self, word: str, *, by: str | None = None, where: Filter | None = None
     ) -> WordCounts:
-        """Count the pictures that a search by words finds: tagged, named so, and probable ones."""
+        """Count the pictures that a search by words finds, and tell how the text was read."""
         query = {"word": word, "k": 1, "by": by, **_filters(where)}
         return cast("WordCounts", self._get(SearchPage, "/api/search", query).counts)
 

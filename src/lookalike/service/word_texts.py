@@ -1,6 +1,6 @@
-"""What a search by words found, in words."""
+"""What a search by words was taken for and found, in words."""
 
-from lookalike.collection import WordCounts
+from lookalike.collection import Reading, WordCounts
 from lookalike.core.text import shown
 
 
@@ -13,7 +13,43 @@ def no_matches_text(text: str, counts: WordCounts) -> str:
     'No picture is tagged or named “zzz”.'
     >>> no_matches_text("dog", WordCounts(0, 0, 0, ("dog",)))
     'No picture is tagged or named “dog”, and none seems to show it.'
+    >>> no_matches_text("-", WordCounts(0, 0, 0, ()))
+    'There is nothing to look for in “-”.'
     """
-    names = " or ".join(f"“{shown(term)}”" for term in counts.unknown or (text,))
+    if not counts.readings and not counts.terms:
+        return f"There is nothing to look for in “{shown(text[:80])}”."
+    names = " or ".join(f"“{shown(term)}”" for term in counts.unknown or counts.terms or (text,))
     either = "" if counts.unknown else ", and none seems to show it"
     return f"No picture is tagged or named {names}{either}."
+
+
+def reading_text(reading: Reading) -> str:
+    """Say what a term was read as.
+
+    Examples
+    --------
+    >>> from lookalike.collection import ReadWord
+    >>> words = (ReadWord("beach", 0.69, "start"), ReadWord("coast", 0.2, "start"))
+    >>> reading_text(Reading("Strand", words, is_literal=False))
+    '“Strand” read as: beach, coast.'
+    """
+    words = ", ".join(shown(one.word) for one in reading.words)
+    return f"{term_text(reading)} read as: {words}."
+
+
+def term_text(reading: Reading) -> str:
+    """Return a term in quotation marks, with a minus where it must not fit."""
+    return f"{'−' if reading.without else ''}“{shown(reading.text)}”"
+
+
+def aside_text(counts: WordCounts) -> str:
+    """Say what was set aside; empty for nothing.
+
+    Examples
+    --------
+    >>> aside_text(WordCounts(0, 0, 3, ("dog", "qx"), ("qx",), set_aside=("before:soon",)))
+    'Set aside: “qx” (unknown), “before:soon”.'
+    """
+    parts = [f"“{shown(term)}” (unknown)" for term in counts.unknown]
+    parts += [f"“{shown(text[:80])}”" for text in counts.set_aside]
+    return f"Set aside: {', '.join(parts)}." if parts else ""

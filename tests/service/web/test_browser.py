@@ -704,23 +704,19 @@ def test_learning_is_for_the_ranker_in_view(browser, two):
 
 
 @plainly
-def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store):
+def test_one_box_finds_what_is_most_probable_first_and_says_why(window, store):
     reds = [row.id for row in store.pictures.all() if row.places[0].parent.name == "red"]
     greens = [row.id for row in store.pictures.all() if row.places[0].parent.name == "green"]
     store.label(greens[0], "Lieblingsbild")
     page = window.open("/search?word=lieblingsbild")
-    tagged, probable = page.locator("h2.part").all_text_contents()
-    assert (tagged, probable[:8]) == ("Tagged (1)", "Probably")
+    assert page.locator(".mark-source").all_text_contents() == ["tagged"]
     # What is most like the one picture that has the word.
     assert window.order()[0] == str(greens[0])
     assert int(window.order()[1]) in greens
     # A word that was learned: all that have it before all that may.
     store.label(reds[0], "red", shows=False)
     page = window.open("/search?word=red")
-    assert page.locator("h2.part").all_text_contents() == [
-        "Tagged (8)",
-        "In the file or folder name (1)",
-    ]
+    assert page.locator(".mark-source").all_text_contents() == 8 * ["tagged"] + ["in the name"]
     assert set(window.order()[:8]) == {str(number) for number in reds[1:]}
     # Completed as it is typed, from words that have pictures, and several together.
     page.fill("#word", "lieb")
@@ -734,54 +730,14 @@ def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store
 
 
 @plainly
-def test_headings_stay_above_their_pictures_when_a_word_is_voted_on(window, store):
-    store.learn(folders=True)
-    reds = [row.id for row in store.pictures.all() if row.places[0].parent.name == "red"]
-    for number in reds[1:]:
-        store.label(number, "red", shows=False)
-        store.label(number, "crimson")
-    page = window.open("/search?word=crimson")
-    parts = page.locator("#matches > .results > :is(h2, .tile)")
-
-    def headed():
-        """Return each heading with the picture below it."""
-        named = parts.evaluate_all("all => all.map((one) => one.dataset.id ?? one.textContent)")
-        return {text: named[at + 1] for at, text in enumerate(named[:-1]) if not text.isdigit()}
-
-    tagged = window.order()[:8]
-    assert headed() == {"Tagged (8)": tagged[0], "Probably": window.order()[8]}
-    missing = page.locator(f'.tile[data-id="{reds[0]}"]')
-    missing.scroll_into_view_if_needed()
-    where = missing.bounding_box()
-    with answered(page, "/part/votes"):
-        missing.locator(".vote.up").click()
-    # Nothing moves under the pointer.
-    page.wait_for_timeout(1500)
-    assert missing.bounding_box() == where
-    assert list(headed()) == ["Tagged (8)", "Probably"]
-    settled(page)
-    assert str(reds[0]) in window.order()[:9]
-    assert headed() == {"Tagged (9)": window.order()[0], "Probably": window.order()[9]}
-    # By keyboard: the only picture that is tagged so; its heading goes with it.
-    page = window.open("/search?word=red")
-    assert next(iter(headed())) == "Tagged (1)"
-    page.locator(".tile .open").first.focus()
-    page.keyboard.press("d")
-    page.wait_for_selector("h2:has-text('In the file or folder name (9)')")
-    page.keyboard.press("ArrowDown")
-    page.wait_for_selector("#matches:not([aria-busy])")
-    assert next(iter(headed())) == "In the file or folder name (9)"
-
-
-@plainly
-def test_a_tap_tags_and_moves_the_picture_below_its_heading(browser, store):
+def test_a_tap_tags_a_picture_that_a_word_found(browser, store):
     store.label(1, "meadow")
     with served(store) as client:
         touch = {"has_touch": True, "is_mobile": True}
         window = Watched(browser, str(client.base_url).rstrip("/"), **touch)
         page = window.open("/search?word=meadow")
         page.locator(".tile .vote.up").nth(2).tap()
-        page.wait_for_selector("h2:has-text('Tagged (2)')")
+        page.locator(".mark-source").nth(1).wait_for()
         window.close()
         assert (window.trouble, window.abroad) == ([], [])
 

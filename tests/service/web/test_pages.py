@@ -213,7 +213,7 @@ def test_thumbs_on_a_word_say_whether_it_is_right(client, store, run):
     first, second, *_ = [row.id for row in store.pictures.all()]
     store.label(first, "sky")
     found = client.get("/search?word=SKY").text
-    assert "Tagged (1)" in Page(found).text
+    assert found.count(">tagged<") == 1
     vote = {"word": "sky", "picture": second, "verdict": 1}
     assert client.post("/part/votes", data=vote).status_code == 200
     assert store.labels.of([second]) == {second: ["sky"]}
@@ -351,7 +351,8 @@ def test_typed_words_find_tags_that_begin_so_then_parts_then_others(client, stor
     assert found == ["apple", "Pine-Apple", "laptop", "snap"]
 
 
-def test_an_unknown_word_offers_tags_in_its_place(client, store):
+def test_an_unknown_word_offers_tags_in_its_place(client, store, monkeypatch):
+    monkeypatch.setattr("lookalike.collection.search.reading.text_memory", lambda: None)
     first = next(iter(store.pictures.all())).id
     for word in ("apple-juice", "<i>apple", "stapler"):
         store.label(first, word)
@@ -363,6 +364,17 @@ def test_an_unknown_word_offers_tags_in_its_place(client, store):
     nothing = Page(client.get("/search?word=%3Cb%3Ezebra").text).text
     assert "Tag some pictures" in nothing
     assert "<b>zebra" in nothing
+
+
+def test_a_reading_is_shown_and_struck_out_by_a_link(client, store):
+    store.label(next(iter(store.pictures.all())).id, "beach")
+    page = Page(client.get("/search?word=Strand+before:soon").text)
+    (link,) = [one["href"] for one in page.all("a") if "strike=beach" in one.get("href", "")]
+    assert "“Strand” read as" in page.text
+    assert "Set aside: “before:soon”." in page.text
+    struck = Page(client.get(link).text)
+    assert "Not read as" in struck.text
+    assert any(one.get("href") == link.replace("&strike=beach", "") for one in struck.all("a"))
 
 
 def test_what_is_gone_is_told_without_words_for_programmers(client, store):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from lookalike.collection.nouns.noun import Noun
@@ -34,9 +35,10 @@ class Words(Noun):
         learned: bool = True,
         where: Filter | None = None,
         who: str = OWNER,
+        strike: Iterable[str] = (),
     ) -> WordCounts:
-        """Count the pictures that :meth:`search_word` finds, in each of its parts."""
-        return self.ranked(word, by, where, learned, who).counts
+        """Count the pictures that :meth:`search_word` finds, and tell how the text was read."""
+        return self.ranked(word, by, where, learned, who, strike).counts
 
     def damage(self, by: str | None = None) -> str:
         """Return why searches by words and suggestions do without something that was learned.
@@ -130,16 +132,29 @@ class Words(Noun):
         return Tagging(tagging.pictures, [*files.problems, *tagging.refused], ignored=files.ignored)
 
     def ranked(
-        self, word: str, by: str | None, where: Filter | None, learned: bool, who: str
+        self,
+        word: str,
+        by: str | None,
+        where: Filter | None,
+        learned: bool,
+        who: str,
+        strike: Iterable[str] = (),
     ) -> Ranked:
         """Return all that a search by word finds, again while nobody has written since."""
-        text = check_text(word)
+        text, struck = check_text(word), frozenset(map(word_key, strike))
         if where is not None:
             where.check()
         return self._session.answers.get(
-            ("word", text, by, where, learned, who),
+            ("word", text, by, where, learned, who, struck),
             lambda: rank_word(
-                self._session, text, by, matching(self._session, where), learned=learned, who=who
+                self._session,
+                text,
+                by,
+                matching(self._session, where),
+                partial(matching, self._session),
+                learned=learned,
+                who=who,
+                strike=struck,
             ),
         )
 

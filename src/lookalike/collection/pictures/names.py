@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.places import all_places, roots
-from lookalike.core.text import word_key
+from lookalike.core.text import plain_key
 
 
 def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
@@ -19,9 +19,10 @@ def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
 
     Folders count from the one that was added downwards; of a file that was added by itself, the
     one it lies in. A term must stand at the start of a word or number: ``cat`` is in ``my_cats``
-    and ``IMG cat2``, not in ``vacation``. Case and Unicode form do not count.
+    and ``IMG cat2``, not in ``vacation``. Case, Unicode form and accents do not
+    count.
     """
-    keys = [word_key(term) for term in terms]
+    keys = [plain_key(term) for term in terms]
     patterns = [re.compile(_boundary(key) + re.escape(key)) for key in keys]
     tops = [_folder(root) for root in roots(database)]
     result: list[list[int]] = [[] for _ in terms]
@@ -30,9 +31,9 @@ def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
         end = path.rfind(os.sep) + 1
         folder, file = path[:end], path[end:]
         if (above := folders.get(folder)) is None:
-            above = folders[folder] = word_key(_shown_part(folder, tops))
+            above = folders[folder] = plain_key(_shown_part(folder, tops))
         # Most names need no normalising, which takes ten times as long.
-        spelled = above + (file.lower() if file.isascii() else word_key(file))
+        spelled = above + (file.lower() if file.isascii() else plain_key(file))
         for key, pattern, ids in zip(keys, patterns, result, strict=True):
             if key in spelled and pattern.search(spelled):
                 ids.append(picture)

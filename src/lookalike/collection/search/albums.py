@@ -165,6 +165,8 @@ def load_album(session: Session, row: AlbumRow, among: Among) -> Album:
 
 def search_ids(session: Session, search: SavedSearch, among: Among) -> NDArray[np.int64]:
     """Return all that a search finds, best first, or all that a filter lets pass, rising."""
+    if search.word is not None:
+        return _by_word(session, search, among)
     chosen = among(search.where)
     if search.ask is not None:
         ranker = session.rankers.get(search.by, learned=search.learned)
@@ -181,8 +183,6 @@ def search_ids(session: Session, search: SavedSearch, among: Among) -> NDArray[n
             limits=None,
         )
         return np.array([number for number, _ in matches or ()], np.int64)
-    if search.word is not None:
-        return _by_word(session, search, chosen)
     return pictures.ids(session.database) if chosen is None else chosen
 
 
@@ -194,7 +194,8 @@ def _named(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], se
     picked = [number for number, sign in verdicts.items() if sign > 0]
     if search.word is not None:
         text = check_text(search.word)
-        picked += rank_word(session, text, search.by, among(search.where), learned=False).given
+        ids = among(search.where)
+        picked += rank_word(session, text, search.by, ids, among, learned=False).given
     elif search.where is not None and picked:
         passing = among(search.where)
         picked = [] if passing is None else [n for n in picked if n in set(passing.tolist())]
@@ -209,7 +210,7 @@ def _best(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], str
         return [], ""
     if search.ask is None:
         damage = session.rankers.words_damage(search.by) if search.learned else ""
-        return _by_word(session, search, among(search.where))[: row.most].tolist(), damage
+        return _by_word(session, search, among)[: row.most].tolist(), damage
     ask, whole = _left(session, search.ask)
     if ask is None:
         return [], GONE
@@ -228,12 +229,10 @@ def _best(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], str
     return [number for number, _ in hits or ()], "" if whole else GONE.replace("The", "Some")
 
 
-def _by_word(
-    session: Session, search: SavedSearch, among: NDArray[np.int64] | None
-) -> NDArray[np.int64]:
+def _by_word(session: Session, search: SavedSearch, among: Among) -> NDArray[np.int64]:
     """Return all that an album's words find, best first."""
-    text = check_text(search.word)
-    matches = rank_word(session, text, search.by, among, learned=search.learned)
+    text, ids = check_text(search.word), among(search.where)
+    matches = rank_word(session, text, search.by, ids, among, learned=search.learned)
     least = -np.inf if search.min_score is None else search.min_score
     return matches.ids[matches.scores >= least]
 

@@ -59,7 +59,7 @@ def words_like(
         result = [
             KnownWord(f"{before} {one.word}", one.pictures, one.source)
             for one in _containing(known, last, most)
-            if word_key(one.word) not in word_key(before).split()
+            if word_key(one.word) not in (*word_key(before).split(), word_key(last))
         ]
     if not result and text:
         result = [known[key] for key in get_close_matches(word_key(text), known, most)]

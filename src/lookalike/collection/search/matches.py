@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-Source: TypeAlias = Literal["start", "learned", "given", "name", "similar"]
-"""Where a word comes from: known from the start, an annotator, labels, names, similar pictures."""
+Source: TypeAlias = Literal["start", "learned", "given", "name", "similar", "meaning"]
+"""Where a word comes from: known from the start, an annotator, labels, names, similar pictures, or
+words near it in meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,8 @@ class Match:
     """A picture that a search found; ``path`` is the first of its ``places``.
 
     For a word, ``source`` says whether the picture has it as a label (``given``) or in the ``name``
-    of its file or a folder, or probably fits (``learned`` or ``start``); else it is None.
+    of its file or a folder, or probably fits (``learned``, ``start`` or ``meaning``); else it is
+    None.
     """
 
     id: int
@@ -24,8 +26,40 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadWord:
+    """A word that a term was read as, and how much of the term it makes up, from 0 to 1."""
+
+    word: str
+    weight: float
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a term was taken for.
+
+    Attributes
+    ----------
+    text : str
+        The term.
+    words : tuple of ReadWord
+        The term itself where it is known, else the words nearest in meaning, the nearest first;
+        none where nothing is known of it.
+    is_literal : bool
+        Whether the term was taken as it stands, and not by its meaning.
+    without : bool
+        Whether pictures that it fits are left out.
+    """
+
+    text: str
+    words: tuple[ReadWord, ...]
+    is_literal: bool = True
+    without: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class WordCounts:
-    """How many pictures a search by word finds.
+    """How many pictures a search by words finds, and what the text was taken for.
 
     Attributes
     ----------
@@ -35,7 +69,11 @@ class WordCounts:
     terms : tuple of str
         The words that the text was taken for.
     unknown : tuple of str
-        Those of them that no picture has and nothing is known of.
+        Those of them that no picture has and nothing is known of; they are set aside.
+    readings : tuple of Reading
+        What each term was taken for.
+    set_aside : tuple of str
+        What was typed and not understood.
     """
 
     tagged: int
@@ -43,6 +81,8 @@ class WordCounts:
     probable: int
     terms: tuple[str, ...]
     unknown: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    set_aside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

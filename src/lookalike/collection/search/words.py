@@ -3,45 +3,60 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures.names import named
+from lookalike.collection.pictures.names import folders, named
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
 from lookalike.collection.search.lexicon import better_start_words
-from lookalike.collection.search.matches import Match, Source, WordCounts
+from lookalike.collection.search.matches import Match, Reading, ReadWord, Source, WordCounts
+from lookalike.collection.search.query_language import Condition, Term, TypedQuery, parse
+from lookalike.collection.search.reading import Meaning, Meanings, is_sentence, is_stop_word, split
 from lookalike.collection.search.searching import make_matches
 from lookalike.collection.store import browsing, labels, people, pictures
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, MissingPart
-from lookalike.core.text import first_control, label_name, word_key
+from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, MissingPart, NotFound
+from lookalike.core.text import label_name, plain_key, word_key
 from lookalike.features import StartWords
 
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
 
-MAX_TERMS = 20
-"""Words of a text that are looked for."""
+SOFT = 0.02
+"""What a term counts that does not fit at all, so that others still put pictures in order."""
 
-MAX_TOGETHER = 6
-"""The most words that are tried as one, as in ``polar bear``."""
+NAME_CHANCE = 0.5
+"""How probable it is that a picture shows what its file or a folder is named after."""
 
-_SOURCES: tuple[Source, ...] = ("given", "name", "learned", "start")
-_GIVEN, _NAMED, _LEARNED, _START = range(4)
+MIN_WITHOUT = 0.5
+"""How probable a term that is typed with a minus must be for a picture to be left out."""
+
+MAX_LABELS = 5
+"""The labels and learned words, of those near in meaning, that a term is read as."""
+
+MAX_NAMES = 1000
+"""The labels, and the names of folders, that texts may be read as; the most used."""
+
+_SOURCES: tuple[Source | None, ...] = ("given", "name", "learned", "start", "meaning", None)
+_GIVEN, _NAMED, _LEARNED, _START, _MEANING, _NO_SOURCE = range(6)
 
 Ids: TypeAlias = NDArray[np.int64]
+Chances: TypeAlias = NDArray[np.float64]
+Select: TypeAlias = Callable[[Filter | None], Ids | None]
+"""Returns the ids that pass a filter, rising; None for all."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,18 +69,20 @@ class Ranked:
     ----------
     ids : int64 array
     scores : float64 array
-        1 where the text was given or names the file, else how well it fits, above 0 and up to 1.
+        How probable each picture is, above 0; 1 where the text was given to it.
     parts : uint8 array
-        Where each match comes from, rising: given, by name, learned, from the start.
-    terms, unknown : tuple of str
-        The words of the text, and those that no picture has and nothing is known of.
+        Where each match comes from: given, by name, learned, from the start, by meaning.
+    readings : tuple of Reading
+        What each term was taken for.
+    set_aside : tuple of str
+        What was typed and not understood.
     """
 
     ids: Ids
-    scores: NDArray[np.float64]
+    scores: Chances
     parts: NDArray[np.uint8]
-    terms: tuple[str, ...]
-    unknown: tuple[str, ...]
+    readings: tuple[Reading, ...]
+    set_aside: tuple[str, ...]
 
     @property
     def given(self) -> list[int]:
@@ -74,10 +91,17 @@ class Ranked:
 
     @property
     def counts(self) -> WordCounts:
-        """How many pictures each part has."""
+        """How many pictures there are of each source, and how the text was read."""
         given, by_name = (int((self.parts == part).sum()) for part in (_GIVEN, _NAMED))
-        probable = len(self.ids) - given - by_name
-        return WordCounts(given, by_name, probable, self.terms, self.unknown)
+        return WordCounts(
+            given,
+            by_name,
+            len(self.ids) - given - by_name,
+            tuple(one.text for one in self.readings if not one.without),
+            tuple(one.text for one in self.readings if not one.words),
+            self.readings,
+            self.set_aside,
+        )
 
     def page(self, session: Session, k: int, offset: int, min_score: float | None) -> list[Match]:
         """Return some of the matches."""
@@ -98,20 +122,25 @@ class _Fit:
 
     given: NDArray[np.bool_]
     by_name: NDArray[np.bool_]
-    likely: NDArray[np.float64]
+    likely: Chances
     source: int
-    is_known: bool
+
+    @property
+    def chances(self) -> Chances:
+        """How probable it is that the term fits: names are evidence beside what is seen."""
+        seen = np.where(self.by_name, 1 - (1 - self.likely) * (1 - NAME_CHANCE), self.likely)
+        return np.where(self.given, 1.0, seen)
+
+    @property
+    def parts(self) -> NDArray[np.uint8]:
+        """Where the fit of each picture comes from."""
+        return np.select([self.given, self.by_name], [_GIVEN, _NAMED], self.source).astype(np.uint8)
 
 
 def check_text(text: object) -> str:
     """Return the text to search by, or raise InvalidInput."""
     if not isinstance(text, str) or not (whole := label_name(text)):
         raise InvalidInput(f"search_word: a word is text that is not empty; got {text!r:.80}.")
-    if (sign := first_control(whole)) is not None:
-        raise InvalidInput(
-            f"search_word: a word must not contain control characters; got {sign!r} in "
-            f"{text!r:.80}. Leave it out."
-        )
     return whole
 
 
@@ -120,70 +149,156 @@ def rank_word(
     text: str,
     by: str | None,
     among: Ids | None,
+    select: Select,
     *,
     learned: bool = True,
     who: str = people.OWNER,
+    strike: frozenset[str] = frozenset(),
 ) -> Ranked:
-    """Return all pictures that a text finds.
+    """Return all pictures that a text finds, the most probable first.
 
-    Pictures it was given to come first, then those whose files or folders are named so, then those
-    it probably fits. Of several words, all must fit. A word that was learned is answered by the
-    annotator, unless the start word of that name ranks the pictures better that the annotator was
-    judged by; other words are answered by start words, and a word that only people know by what is
-    like the pictures they gave it to. Without ``learned``, only labels, names and start words
-    answer. An annotator that is damaged is left out; ``Rankers.words_damage`` tells. To a person
-    who is not trusted, the labels they gave and refused count as if they were everybody's.
+    The text is understood as :mod:`~lookalike.collection.search.query_language` tells. A term that
+    is a label, a learned word or a start word is taken as it stands; another is read as the words
+    nearest in meaning, unless these are struck. A term that nothing is known of is set aside. A
+    word that was learned is answered by the annotator, unless the start word of that name ranks
+    the pictures better that the annotator was judged by; other words by start words, and a word
+    that only people know by what is like the pictures they gave it to. A picture is as probable as
+    the product of its terms; where a term does not fit at all, others still put it in order.
+    Without ``learned``, only labels, names and start words answer. An annotator that is damaged is
+    left out; ``Rankers.words_damage`` tells. To a person who is not trusted, the labels they gave
+    and refused count as if they were everybody's.
     """
-    knowing = _Knowing.of(session, by, learned, who)
-    ids = pictures.ids(session.database) if among is None else among
-    terms = split(text, knowing.knows)
-    by_name = named(session.database, terms)
-    fits = [
-        knowing.fit(term, ids, np.isin(ids, names))
-        for term, names in zip(terms, by_name, strict=True)
-    ]
-    result = _combined(ids, fits)
-    unknown = tuple(
-        term
-        for term, fit, names in zip(terms, fits, by_name, strict=True)
-        if not fit.is_known and not names.size
-    )
-    if not result[0].size and knowing.trouble is not None:
+    typed = parse(text)
+    knowing = _Knowing.of(session, by, learned, who, strike)
+    ids, problems = _selected(session, typed, among, select)
+    groups = [[knowing.terms(term) for term in group] for group in typed.groups]
+    against = [knowing.terms(term) for term in typed.without]
+    texts = {term for side in (*groups, against) for part in side for term in part}
+    fits, readings = knowing.fits([*texts], ids)
+    result = _combined(ids, groups, against, fits)
+    if typed.groups and not result[0].size and knowing.trouble is not None:
         raise knowing.trouble
-    return Ranked(*result, tuple(terms), unknown)
+    if not typed.groups and not typed.without:
+        every = max(session.database.count("pictures"), 1)
+        listed = browsing.browse_ids(session.database, every, 0, None, "newest")
+        newest = np.array(listed, np.int64)
+        newest = newest[np.isin(newest, ids)] if not typed.is_empty else newest[:0]
+        source = np.full(len(newest), _NO_SOURCE, np.uint8)
+        result = newest, np.ones(len(newest)), source
+    read = [
+        replace(readings[term], without=without)
+        for sides, without in ((groups, False), ([against], True))
+        for side in sides
+        for part in side
+        for term in part
+    ]
+    return Ranked(*result, tuple(dict.fromkeys(read)), (*typed.set_aside, *problems))
 
 
-def split(text: str, is_known: Callable[[str], bool]) -> list[str]:
-    """Return the words of a text, those known together as one.
+def _selected(
+    session: Session, typed: TypedQuery, among: Ids | None, select: Select
+) -> tuple[Ids, list[str]]:
+    """Return the pictures that pass what was typed as filters, and those nothing is known of."""
+    ids = pictures.ids(session.database) if among is None else among
+    problems = []
+    dates = Filter(taken_from=typed.taken_from, taken_to=typed.taken_to)
+    if dates != Filter():
+        if str(dates.taken_from or "") <= str(dates.taken_to or "~") + "~":
+            passing = select(dates)
+            ids = ids if passing is None else np.intersect1d(ids, passing)
+        else:
+            ids = ids[:0]
+    for one in typed.conditions:
+        try:
+            parts = [select(where) for where in _filters(session, one)]
+            passing = np.unique(
+                np.concatenate([ids[:0], *(part for part in parts if part is not None)])
+            )
+        except (InvalidInput, NotFound):
+            problems.append(f"{one.field}:{one.value}")
+            continue
+        ids = np.setdiff1d(ids, passing) if one.without else np.intersect1d(ids, passing)
+    return ids, problems
 
-    Examples
-    --------
-    >>> split("polar bear, snow", {"polar bear"}.__contains__)
-    ['polar bear', 'snow']
-    """
-    if is_known(text):
+
+def _filters(session: Session, one: Condition) -> list[Filter]:
+    """Return filters any of which a picture must pass for a condition."""
+    if one.field == "folder":
+        key = plain_key(one.value)
+        return [
+            Filter(folder=path)
+            for path, _ in session.answers.read(folders)
+            if key in plain_key(Path(path).name)
+        ]
+    if one.field == "label":
+        return [Filter(tags=(name,)) for name in _spellings(session, one.value)]
+    if one.field == "format":
+        name = {"JPG": "JPEG", "TIF": "TIFF", "HEIC": "HEIF"}.get(one.value.upper())
+        return [Filter(formats=(name or one.value.upper(),))]
+    if one.field == "album":
+        return [Filter(album=one.value)]
+    if one.field == "is":
+        return [Filter(untagged=True)]
+    raise InvalidInput(f"search_word: there is no filter {one.field!r}.")
+
+
+def _spellings(session: Session, text: str) -> list[str]:
+    """Return the labels that a text may mean: itself, else those alike but for accents."""
+    if labels.is_label(session.database, text):
         return [text]
-    words = text.replace(",", " ").split()
-    terms: list[str] = []
-    while words and len(terms) < MAX_TERMS:
-        sizes = range(min(MAX_TOGETHER, len(words)), 1, -1)
-        size = next((size for size in sizes if is_known(" ".join(words[:size]))), 1)
-        terms.append(" ".join(words[:size]))
-        words = words[size:]
-    return list(dict.fromkeys(terms)) or [text]
+    key = plain_key(text)
+    used = session.answers.read(labels.labels_used)
+    return [label for label, _ in used if plain_key(label) == key]
 
 
-def _combined(ids: Ids, fits: list[_Fit]) -> tuple[Ids, NDArray[np.float64], NDArray[np.uint8]]:
-    """Return the pictures that all terms fit, ranked, with their scores and parts."""
-    likely = np.prod([np.where(fit.given | fit.by_name, 1.0, fit.likely) for fit in fits], axis=0)
-    typical = np.prod([fit.likely for fit in fits], axis=0)
-    source = min(fit.source for fit in fits)
-    parts = np.full(len(ids), source, np.uint8)
-    parts[np.all([fit.given | fit.by_name for fit in fits], axis=0)] = _NAMED
-    parts[np.all([fit.given for fit in fits], axis=0)] = _GIVEN
-    rows = np.flatnonzero(likely > 0)
-    order = rows[np.lexsort((ids[rows], -typical[rows], -likely[rows], parts[rows]))]
-    return ids[order], likely[order], parts[order]
+def _combined(
+    ids: Ids,
+    groups: list[list[list[str]]],
+    against: list[list[str]],
+    fits: Mapping[str, _Fit],
+) -> tuple[Ids, Chances, NDArray[np.uint8]]:
+    """Return the pictures that terms fit, ranked, with their scores and parts."""
+    positive = [
+        [[fits[term] for term in part if term in fits] for part in group] for group in groups
+    ]
+    positive = [[part for part in group if part] for group in positive]
+    positive = [group for group in positive if group]
+    parts = np.full(len(ids), _GIVEN if positive else _NO_SOURCE, np.uint8)
+    best, typical = [], np.ones(len(ids))
+    for group in positive:
+        each = np.stack([_all([fit.chances for fit in part]) for part in group])
+        best.append(1 - np.prod(1 - each, axis=0))
+        seen = [_all([fit.likely for fit in part]) for part in group]
+        typical *= 1 - np.prod([1 - one for one in seen], axis=0)
+        # Where a match comes from is told by the surest alternative, and of its terms the last.
+        own = np.stack([np.max([fit.parts for fit in part], axis=0) for part in group])
+        surest = np.argmax(each, axis=0)[None]
+        parts = np.maximum(parts, np.take_along_axis(own, surest, axis=0)[0])
+    chances = _all(best) if best else np.full(len(ids), float(not groups))
+    for part in against:
+        some = [fits[term] for term in part if term in fits]
+        if some:
+            chance = _all([fit.chances for fit in some])
+            is_sure = chance >= MIN_WITHOUT
+            for fit in some:
+                # How well a learned word fits is no probability.
+                is_sure &= fit.parts != _LEARNED
+            rest = np.maximum(1 - chance, SOFT)
+            chances = np.where(is_sure, 0, chances * rest)
+            typical *= rest
+    rows = np.flatnonzero(chances > 0)
+    given = parts[rows] == _GIVEN
+    order = rows[np.lexsort((ids[rows], -typical[rows], ~given, -chances[rows]))]
+    return ids[order], chances[order], parts[order]
+
+
+def _all(chances: list[Chances]) -> Chances:
+    """Return how probable it is that all fit; one that does not fit at all leaves a little."""
+    if len(chances) == 1:
+        return chances[0]
+    soft = np.prod([SOFT + (1 - SOFT) * one for one in chances], axis=0)
+    least = SOFT ** len(chances)
+    return np.asarray((soft - least) / (1 - least))
 
 
 @dataclass(frozen=True)
@@ -193,13 +308,16 @@ class _Knowing:
     session: Session
     by: str | None
     learned: bool
+    strike: frozenset[str]
     annotators: list[tuple[Ranker, Annotator]]
     starts: list[tuple[Ranker, StartWords]]
     trouble: CollectionError | MissingPart | None
     own: dict[tuple[int, str], people.Proposal]
 
     @classmethod
-    def of(cls, session: Session, by: str | None, learned: bool, who: str) -> _Knowing:
+    def of(
+        cls, session: Session, by: str | None, learned: bool, who: str, strike: frozenset[str]
+    ) -> _Knowing:
         """Return what the ranker named knows, then what others do."""
         if by is not None:
             session.rankers.row(by)
@@ -217,22 +335,95 @@ class _Knowing:
                 starts += filter(None, [session.rankers.starting(name)])
         known = bool(annotators or starts)
         own = people.own_words(session.database, who)
-        return cls(session, by, learned, annotators, starts, None if known else trouble, own)
+        missing = None if known else trouble
+        return cls(session, by, learned, strike, annotators, starts, missing, own)
 
     def knows(self, term: str) -> bool:
         """Return whether a text is one word: given to a picture, learned, or a start word."""
-        return (
+        return word_key(term) not in self.strike and bool(
             any(_has(annotator, term) for _, annotator in self.annotators)
             or any(start.vocabulary.find(term) is not None for _, start in self.starts)
-            or labels.is_label(self.session.database, term)
+            or _spellings(self.session, term)
             or any(key == word_key(term) for _, key in self.own)
         )
 
-    def fit(self, term: str, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
-        """Return how a term fits pictures."""
+    def terms(self, term: Term) -> list[str]:
+        """Return what of a term is looked for together: known words, other words, a sentence."""
+        if term.is_phrase:
+            return [term.text]
+        parts = split(term.text, self.knows)
+        telling = [part for part in parts if self.knows(part) or not is_stop_word(part)] or parts
+        if all(map(self.knows, telling)) or not is_sentence(term.text.split()):
+            return telling
+        meant = self.meanings.near(term.text, self.strike) is not None
+        return [term.text] if meant else telling
+
+    @cached_property
+    def meanings(self) -> Meanings:
+        """The words that others may be read as."""
+        return self.session.answers.get(
+            ("meanings", self.by, self.learned), lambda: Meanings(self._words())
+        )
+
+    def _words(self) -> Iterator[tuple[str, str, Source]]:
+        for _, start in self.starts:
+            yield from (
+                (name, start.vocabulary.words[row], "start") for name, row in start.vocabulary.names
+            )
+        for _, annotator in self.annotators:
+            yield from ((word, word, "learned") for word in annotator.words_)
+        for word, _ in self.session.answers.read(labels.labels_used)[:MAX_NAMES]:
+            yield word, word, "given"
+
+    def fits(self, terms: list[str], ids: Ids) -> tuple[dict[str, _Fit], dict[str, Reading]]:
+        """Return how terms fit pictures, but for those nothing is known of, and their readings."""
+        fits, readings = {}, {}
+        for term, names in zip(terms, named(self.session.database, terms), strict=True):
+            by_name = np.isin(ids, names)
+            if self.knows(term):
+                source: Source = "start" if self._is_start(term) else "given"
+                fits[term] = self._fit(term, ids, by_name)
+                readings[term] = Reading(term, (ReadWord(term, 1.0, source),))
+                continue
+            meaning = self.meanings.near(term, self.strike)
+            is_name = word_key(term) not in self.strike and bool(names.size)
+            words = [ReadWord(term, 1.0, "name")] if is_name else []
+            if meaning is not None:
+                fits[term] = self._meant(meaning, ids, by_name & is_name)
+                words += meaning.shown
+            elif is_name:
+                nothing = np.zeros(len(ids))
+                fits[term] = _Fit(nothing.astype(bool), by_name, nothing, _NAMED)
+            readings[term] = Reading(term, tuple(words), is_literal=meaning is None)
+        return fits, readings
+
+    def _is_start(self, term: str) -> bool:
+        return any(start.vocabulary.find(term) is not None for _, start in self.starts)
+
+    def _meant(self, meaning: Meaning, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
+        """Return how the words that a term is read as fit pictures, each by its weight."""
+        total = np.zeros(len(ids))
+        for ranker, start in self.starts[:1]:
+            among = np.zeros(start.vocabulary.classes, np.float32)
+            for one in meaning.words:
+                name = start.vocabulary.find(one.word) if one.source == "start" else None
+                if name is not None:
+                    among[name[1]] += one.weight
+            classes = self.session.rankers.classes.of(ranker, start)
+            sure = np.asarray(start.weighed(classes.likely, np.minimum(among, 1)), np.float64)
+            total += _spread(ids, classes.ids, sure)
+        others = [one for one in meaning.words if one.source != "start"][:MAX_LABELS]
+        for one in others:
+            total += one.weight * self._fit(one.word, ids, np.zeros(len(ids), bool)).chances
+        likely = meaning.likeness * np.minimum(total, 1)
+        likely[likely < MIN_CONFIDENCE * meaning.likeness] = 0
+        return _Fit(np.zeros(len(ids), bool), by_name, likely, _MEANING)
+
+    def _fit(self, term: str, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
+        """Return how a word that is known fits pictures."""
         database = self.session.database
         source, fitting, likely, other = self._likely(term)
-        names = {term, *other}
+        names = {*_spellings(self.session, term), term, *other}
         given = np.zeros(len(ids), bool)
         for name in names:
             labelled = browsing.matching(database, Filter(tags=(name,)))
@@ -245,12 +436,9 @@ class _Knowing:
         refused = {n for n in refused if not own.get(n)} | {n for n in own if not own[n]}
         if source is None and self.learned and given.any():
             source, (fitting, likely) = _LEARNED, self._alike(ids[given])
-        here, there = np.isin(ids, fitting), np.isin(fitting, ids)
-        spread = np.zeros(len(ids))
-        spread[here] = likely[there]
-        spread[np.isin(ids, [*refused])] = 0
-        is_known = source is not None or bool(given.any()) or self.knows(term)
-        return _Fit(given, by_name, spread, _START if source is None else source, is_known)
+        seen = _spread(ids, fitting, likely)
+        seen[np.isin(ids, [*refused])] = 0
+        return _Fit(given, by_name, seen, _START if source is None else source)
 
     def _alike(self, given: Ids) -> tuple[Ids, NDArray[np.float64]]:
         """Return how like pictures are to those that a word was given to."""
@@ -280,6 +468,14 @@ class _Knowing:
             sure[sure < MIN_CONFIDENCE] = 0
             return _START, classes.ids, sure, [result[0]]
         return None, np.zeros(0, np.int64), np.zeros(0), []
+
+
+def _spread(ids: Ids, own: Ids, likely: Chances) -> Chances:
+    """Return what is known of some pictures, by their rising ids, for each of others."""
+    result = np.zeros(len(ids))
+    here, there = np.isin(ids, own), np.isin(own, ids)
+    result[here] = likely[there]
+    return result
 
 
 @contextmanager

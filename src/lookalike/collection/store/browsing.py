@@ -122,9 +122,12 @@ def _condition(where: Filter | None, *, walked: bool = False) -> tuple[str, list
             "SELECT picture FROM places WHERE path >= CAST(? AS TEXT) AND path < CAST(? AS TEXT)"
         )
         parts.append((f"{own} IN ({listed})", _below(where.folder)))
-    for word in where.tags:
-        listed = "SELECT picture FROM labels WHERE key = ?"
-        parts.append((f"{own} IN ({listed})", (word_key(label_name(word)),)))
+    listed = "SELECT picture FROM labels WHERE key = ?"
+    for words, of in ((where.tags, "IN"), (where.without_tags, "NOT IN")):
+        parts += [(f"{own} {of} ({listed})", (word_key(label_name(word)),)) for word in words]
+    if where.untagged is not None:
+        tagged = "SELECT picture FROM labels"
+        parts.append((f"{own} {'NOT ' if where.untagged else ''}IN ({tagged})", ()))
     if where.missing is not None:
         there = "SELECT picture FROM places WHERE lost IS NULL"
         parts.append((f"{own} {'NOT ' if where.missing else ''}IN ({there})", ()))

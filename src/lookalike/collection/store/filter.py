@@ -29,6 +29,10 @@ class Filter:
         The absolute path of a folder that the picture lies in or below.
     tags : tuple of str
         Labels the picture has, all of them; case and Unicode form do not count.
+    without_tags : tuple of str
+        Labels it must not have, none of them.
+    untagged : bool or None
+        Whether it has no label at all.
     taken_from, taken_to : str or None
         When it was taken, both ends included: ``2024``, ``2024-05``, ``2024-05-31`` or
         ``2024-05-31T18:30``, so that ``taken_to="2024"`` is to the end of that year. A picture
@@ -68,6 +72,8 @@ class Filter:
     pictures: tuple[int, ...] | None = None
     album: str | None = None
     without_album: str | None = None
+    without_tags: tuple[str, ...] = ()
+    untagged: bool | None = None
 
     @property
     def albums(self) -> tuple[str | None, str | None]:
@@ -79,6 +85,7 @@ class Filter:
         if self.folder is not None:
             _check_folder(self.folder)
         _check_names("tags", self.tags)
+        _check_names("without_tags", self.without_tags)
         _check_names("formats", self.formats)
         _check_names("album", tuple(it for it in self.albums if it is not None))
         if self.pictures is not None and not (
@@ -89,8 +96,9 @@ class Filter:
             )
         _check_numbers("side", self.min_side, self.max_side)
         _check_numbers("bytes", self.min_bytes, self.max_bytes)
-        if self.missing not in (None, True, False):
-            raise InvalidInput(f"Filter: missing must be true or false; got {self.missing!r:.80}.")
+        for name, choice in (("missing", self.missing), ("untagged", self.untagged)):
+            if choice not in (None, True, False):
+                raise InvalidInput(f"Filter: {name} must be true or false; got {choice!r:.80}.")
         for name, time in (("taken_from", self.taken_from), ("taken_to", self.taken_to)):
             if time is not None:
                 _check_time(name, time)

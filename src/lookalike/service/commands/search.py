@@ -1,6 +1,6 @@
 """The command ``lookalike search``: find pictures by picture or by word."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,7 +25,7 @@ MAX_DRAWN = 20
 """Matches whose regions are drawn on a sheet."""
 
 KINDS = {"given": "tagged", "name": "named", "learned": "learned", "start": "built-in word"}
-CERTAIN = ("given", "name")
+KINDS |= {"meaning": "meaning"}
 
 
 def _four_numbers(text: str | None) -> str | None:
@@ -59,8 +59,14 @@ def search(
         str | None,
         typer.Option(
             metavar="WORDS",
-            help="Find pictures by words instead: tags, names of files and folders, or words such "
-            "as dog that are known without tags. Of several words, all must fit.",
+            help="Find pictures by words instead: a word, a sentence, “phrases”, -without, OR, "
+            "before:2019, folder:, label:, untagged.",
+        ),
+    ] = None,
+    not_as: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD", help="Do not read --word as this; may be given several times."
         ),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many pictures to show.")] = 10,
@@ -95,8 +101,8 @@ def search(
 ) -> None:
     """Find the pictures most similar to one, or those that words fit.
 
-    By words, tagged pictures come first, then those whose file or folder is named so, then those
-    they probably fit: lookalike search --word dog finds dogs even in a new collection.
+    By words, the most probable pictures come first: lookalike search --word dog finds dogs even in
+    a new collection. Words that are not known are read by their meaning, in sixteen languages.
     """
     if (picture is None) == (word is None):
         raise typer.BadParameter("give either a PICTURE or --word WORD.")
@@ -111,8 +117,12 @@ def search(
     among = None if album is None else Among(album=album)
     with Collection.open(collection) as store, or_another(store):
         if picture is None:
-            matches = store.search_word(str(word), k, by=by, learned=learned, where=among)
-            counts = store.words.count(str(word), by=by, learned=learned, where=among)
+            matches = store.search_word(
+                str(word), k, by=by, learned=learned, where=among, strike=not_as or ()
+            )
+            counts = store.words.count(
+                str(word), by=by, learned=learned, where=among, strike=not_as or ()
+            )
             warning = store.words.damage(by) if learned else ""
             close = [] if matches else store.words.like((counts.unknown or (str(word),))[0], CLOSE)
             if sheet is not None:
@@ -134,6 +144,7 @@ def search(
         _show_words(screen, matches, counts)
     else:
         near = f" Did you mean {' or '.join(repr(one.word) for one in close)}?" if close else ""
+        _show_readings(screen, counts, matches=False)
         screen.say(f"{no_matches_text(str(word), counts)}{near}")
     if sheet is not None:
         screen.say(f"Results written to {sheet}.")
@@ -170,23 +181,37 @@ def _show_alike(screen: Screen, matches: "list[Match]", whys: "list[ObjectMatch]
 
 
 def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") -> None:
-    screen.say(
-        f"Tagged: {counts.tagged:,}. In the file or folder name: {counts.named:,}. "
-        f"Probably: {counts.probable:,}."
-    )
+    _show_readings(screen, counts)
+    if counts.terms:
+        screen.say(
+            f"Tagged: {counts.tagged:,}. In the file or folder name: {counts.named:,}. Probably: "
+            f"{counts.probable:,}."
+        )
     screen.table(
         ["rank", "match", "score", "picture"],
         [
             [
                 rank,
-                KINDS[str(match.source)],
-                "" if match.source in CERTAIN else f"{match.score:.2f}",
+                KINDS.get(match.source or "", ""),
+                "" if match.source in ("given", None) else f"{match.score:.2f}",
                 match.path,
             ]
             for rank, match in enumerate(matches, start=1)
         ],
         numbers=["rank", "score"],
     )
+
+
+def _show_readings(screen: Screen, counts: "WordCounts", *, matches: bool = True) -> None:
+    """Say what the text was taken for, and what was set aside."""
+    from lookalike.service.word_texts import aside_text, reading_text
+
+    for reading in counts.readings:
+        if not reading.is_literal:
+            screen.say(reading_text(reading))
+    # What is unknown is said instead of a list that is empty.
+    if aside := aside_text(counts if matches else replace(counts, unknown=())):
+        screen.say(aside)
 
 
 def _search_alike(

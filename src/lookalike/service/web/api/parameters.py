@@ -12,6 +12,9 @@ from lookalike.service.web.api.patterns import DATE, REF
 MAX_K, MAX_REACH = 1000, 100_000
 MAX_ID = 2**63 - 1
 MAX_REFS, MAX_TAGS, MAX_WORD, MAX_PATH, MAX_NAME = 64, 50, 1000, 4096, 64
+MAX_TEXT = 12_000
+"""The longest text to search by; what is read of it ends earlier, and the answer says so."""
+
 MAX_PICTURES = 150_000
 """Most pictures to name by their ids; all of a list are named by the list."""
 
@@ -85,6 +88,12 @@ class Filters(BaseModel):
     max_side: Amount | None = Field(None, description="Maximum of the longer side, in pixels.")
     min_bytes: Amount | None = Field(None, description="Minimum file size.")
     max_bytes: Amount | None = Field(None, description="Maximum file size.")
+    without_tag: list[Word] = Field(
+        default_factory=list, max_length=MAX_TAGS, description="Labels they must not have."
+    )
+    untagged: bool | None = Field(
+        None, description="Only pictures without any label, or only those with one."
+    )
     missing: bool | None = Field(
         None, description="Only pictures whose files are missing, or only those that are there."
     )
@@ -117,6 +126,8 @@ class Filters(BaseModel):
             min_bytes=self.min_bytes,
             max_bytes=self.max_bytes,
             missing=self.missing,
+            without_tags=tuple(self.without_tag),
+            untagged=self.untagged,
             album=self.album,
             without_album=self.without_album,
         )
@@ -176,9 +187,14 @@ class Search(Page):
     )
     word: str | None = Field(
         None,
-        max_length=MAX_WORD,
-        description="Words that matches should all fit: tags, names of files and folders, or "
-        "words that were learned or known from the start.",
+        max_length=MAX_TEXT,
+        description="What is typed: words, a sentence, “phrases”, -without, OR, before:2019, "
+        "folder:, label:, untagged.",
+    )
+    strike: list[Word] = Field(
+        default_factory=list,
+        max_length=MAX_TAGS,
+        description="Words that the text is not to be read as.",
     )
     by: By = None
     min_score: float | None = Field(

@@ -29,11 +29,11 @@ router = APIRouter(tags=["search"], route_class=Route)
 def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPage:
     """Return the pictures most like some and unlike others, or those matching words, best first.
 
-    Give `like`, once or several times, or `word`: one word or several, all of which must fit.
-    Pictures tagged with it come first, then those whose files or folders are named so, then those
-    it probably fits. Filters are applied within the search: a page is full as long as enough
-    pictures pass them. What was picked in the same search before comes first, and what was
-    rejected is left out.
+    Give `like`, once or several times, or `word`: a text as people type it. Pictures that it fits
+    are in one order, by how probable it is; a term that is no label, learned or start word is read
+    as the words nearest in meaning, and `counts` says as which. Filters are applied within the
+    search: a page is full as long as enough pictures pass them. What was picked in the same search
+    before comes first, and what was rejected is left out.
     """
     parameters.check()
     collection, wanted = collection_of(request), parameters.ask()
@@ -69,6 +69,7 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
             offset=parameters.offset,
             where=parameters.where(),
             min_score=parameters.min_score,
+            strike=parameters.strike,
             who=who,
         )
         counts = collection.words.count(
@@ -76,6 +77,7 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
             by=parameters.by,
             learned=parameters.learned,
             where=parameters.where(),
+            strike=parameters.strike,
             who=who,
         )
         warning = collection.words.damage(parameters.by) if parameters.learned else ""

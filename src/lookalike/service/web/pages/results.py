@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PAGE, INSTEAD = 60, 8
 
+_MARKS = {"given": "tagged", "name": "in the name"}
+
 
 @dataclass(frozen=True, slots=True)
 class Results:
@@ -61,6 +63,7 @@ def search_pairs(search: Search) -> Pairs:
     pairs += [("unlike", ref) for ref in search.unlike]
     if search.word:
         pairs.append(("word", search.word))
+    pairs += [("strike", word) for word in search.strike]
     return pairs + filter_pairs(search) + option_pairs(search)
 
 
@@ -169,43 +172,41 @@ def ranks(collection: "Collection", search: Search, who: str) -> dict[int, int]:
 
 
 def _find_words(collection: "Collection", search: Search, k: int, offset: int, who: str) -> Results:
-    """Return the results of a search by words: tagged, named, then probable ones."""
+    """Return the results of a search by words, the most probable first."""
     text, where = search.word or "", search.where()
-    by, learned = search.by, search.learned
-    counts = collection.words.count(text, by=by, learned=learned, where=where, who=who)
+    by, learned, strike = search.by, search.learned, search.strike
+    counts = collection.words.count(
+        text, by=by, learned=learned, where=where, who=who, strike=strike
+    )
     matches: list[Match] = []
     if size := search.size(k, offset):
         matches = collection.search_word(
-            text, size, by=by, learned=learned, offset=offset, where=where, who=who
+            text,
+            size,
+            by=by,
+            learned=learned,
+            offset=offset,
+            where=where,
+            who=who,
+            strike=strike,
         )
     damage = shown(collection.words.damage(by)) if learned else ""
     if not matches and where is None and not offset:
         instead = collection.words.like((counts.unknown or (text,))[0], INSTEAD)
         words = [one.word for one in instead]
-        return Results([], trouble=no_matches_text(text, counts), instead=words, damage=damage)
+        trouble = no_matches_text(text, counts)
+        return Results([], trouble=trouble, instead=words, counts=counts, damage=damage)
     verdicts = {match.id: 1 for match in matches if match.source == "given"}
     tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
-    by_start = {match.id: match.score for match in matches if match.source == "start"}
-    headings = _headings(counts, "Probably (built-in word)" if by_start else "Probably")
-    headed = [
-        replace(tile, heading=headings.get(tile.at, ""), sure=by_start.get(tile.id))
-        for tile in tiles
-    ]
-    return Results(headed, len(matches) > k, counts=counts, damage=damage)
+    by_id = {match.id: match for match in matches}
+    marked = [_marked(tile, by_id[tile.id]) for tile in tiles]
+    return Results(marked, len(matches) > k, counts=counts, damage=damage)
 
 
-def _headings(counts: WordCounts, probable: str) -> dict[int, str]:
-    """Return the headings of the parts that have pictures, by the positions they stand before."""
-    named = counts.tagged + counts.named
-    return {
-        **({named: probable} if counts.probable else {}),
-        **(
-            {counts.tagged: f"In the file or folder name ({counts.named:,})"}
-            if counts.named
-            else {}
-        ),
-        **({0: f"Tagged ({counts.tagged:,})"} if counts.tagged else {}),
-    }
+def _marked(tile: Tile, match: "Match") -> Tile:
+    """Return the tile of a match by words, with where it comes from and how sure it is."""
+    sure = match.score if match.source in ("start", "meaning", "name") else None
+    return replace(tile, mark=_MARKS.get(match.source or "", ""), sure=sure)
 
 
 def _tiles(

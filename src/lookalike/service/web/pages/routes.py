@@ -35,6 +35,7 @@ from lookalike.service.web.pages.views import (
 )
 from lookalike.service.web.rankers import RankerView, standing_of
 from lookalike.service.web.state import collection_of, person_of, viewer_of
+from lookalike.service.word_texts import aside_text, term_text
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -60,6 +61,8 @@ templates.env.filters.update(
     folder_name=folder_name,
     ranker_name=ranker_name,
     address=address,
+    aside_text=aside_text,
+    term_text=term_text,
     filter_pairs=filter_pairs,
     sentence=lambda text: text[:1].upper() + text[1:],
 )
@@ -180,7 +183,8 @@ def results_page(request: Request, template: str, given: Search, **more: Any) ->
     kept: Pairs = [("like", ref) for ref in parameters.like] + [
         ("unlike", ref) for ref in parameters.unlike
     ]
-    kept += ([("word", parameters.word)] if parameters.word else []) + option_pairs(parameters)
+    kept += [("word", parameters.word)] if parameters.word else []
+    kept += [("strike", word) for word in parameters.strike] + option_pairs(parameters)
     rest = filter_pairs(parameters) + option_pairs(parameters)
     nothing = ask is None and not parameters.word
     return page(

@@ -39,8 +39,8 @@ _RANKERS = {
 class Tile:
     """A picture in a grid.
 
-    ``at`` is its position in the list, ``was`` its rank before a vote, and ``heading`` what it
-    stands under. ``sure`` is the confidence of a start word.
+    ``at`` is its position in the list, ``was`` its rank before a vote, and ``mark`` where a match
+    by words comes from. ``sure`` is how probable it is that the words fit.
     """
 
     id: int
@@ -50,7 +50,7 @@ class Tile:
     score: float | None = None
     verdict: int = 0
     was: int = 0
-    heading: str = ""
+    mark: str = ""
     sure: float | None = None
 
 
@@ -125,6 +125,8 @@ def _filter_text(name: str, value: str) -> str:
         return f"in {folder_name(value)}"
     words = {
         "tag": f"tag: {value}",
+        "without_tag": f"without tag: {value}",
+        "untagged": "untagged" if value == "True" else "tagged",
         "from": f"from {value}",
         "to": f"until {value}",
         "format": value.upper(),

@@ -2,8 +2,7 @@
 //
 // A vote is sent at once, but tiles move only when pointer and keys have rested for a moment, and
 // the tile under the hand (the pointer, or the focus of the keyboard) keeps its place until the
-// hand leaves it. Below headings no place can be kept so, and nothing moves while the pointer is on
-// a tile. Meanwhile #matches is aria-busy.
+// hand leaves it. Meanwhile #matches is aria-busy.
 
 import { newKey } from "./requests.js";
 import { say, toast } from "./notices.js";
@@ -12,7 +11,6 @@ const MOVE = 260; // ms
 const REST = 800; // ms
 const LEAST = 3; // places that a picture must have moved to be told
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-const hovers = matchMedia("(hover: hover)"); // a finger points at nothing once it is lifted
 
 let queue = Promise.resolve();
 const said = []; // votes of this page that z undoes, the last one first: {event, picture}
@@ -22,7 +20,6 @@ let answers = 0; // new rankings received
 let arrived = null; // the last of them as HTML, until it is shown
 let order = []; // the ids as they are ranked, once a tile was kept from its place
 let leaving = null; // the picture that was rejected and stays until the hand leaves it
-let headings = new Map(); // of a search by words: the heading above each picture
 let timer = 0;
 let byKeys = false; // the last thing done was done by keyboard
 const waiting = new Map(); // votes sent but not confirmed yet: picture -> verdict
@@ -164,8 +161,6 @@ function settle() {
     if (order.length) moving(() => arrange(order, hand()));
     return;
   }
-  const headings = list()?.querySelector(":scope > .part") || arrived.includes('class="part"');
-  if (headings && !byKeys && hovers.matches && pointing()) return;
   const html = arrived;
   arrived = null;
   show(html);
@@ -181,7 +176,6 @@ function show(html) {
   const kept = hand();
   const gone = ranked && kept && !ranked.querySelector(`:scope > .tile[data-id="${kept.tile.dataset.id}"]`);
   leaving = gone && kept.tile.classList.contains("unliked") ? kept.tile.dataset.id : null;
-  headings = new Map();
   const unfolded = old.querySelector(".rejected[open]");
   moving(() => {
     const next = ranked ? Array.from(ranked.querySelectorAll(":scope > .tile"), (tile) => tile.dataset.id) : [];
@@ -207,8 +201,8 @@ function arrange(ranked, kept) {
   const stays = own !== undefined && (own === leaving || all.includes(own));
   if (stays) target.splice(Math.min(kept.place, target.length), 0, own);
   const settled = !stays || all.indexOf(own) === target.indexOf(own);
-  const shown = headed(target, tiles, settled ? null : own);
-  for (const old of list().querySelectorAll(":scope > :is(.tile, .part)")) if (!shown.includes(old)) old.remove();
+  const shown = target.map((id) => tiles.get(id));
+  for (const old of list().querySelectorAll(":scope > .tile")) if (!shown.includes(old)) old.remove();
   shown.forEach((element, place) => {
     const here = list().children[place];
     if (here !== element) list().insertBefore(element, here);
@@ -217,22 +211,6 @@ function arrange(ranked, kept) {
   if (!stays) leaving = null;
   order = settled ? [] : ranked;
   busy(!settled);
-}
-
-// The tiles in this order, each part below its heading; a tile kept from its place starts no part.
-function headed(target, tiles, kept) {
-  let above = null;
-  for (const one of list().children) {
-    if (one.matches(".part")) above = one;
-    else if (one.matches(".tile") && !headings.has(one.dataset.id)) headings.set(one.dataset.id, above);
-  }
-  above = null;
-  return target.flatMap((id) => {
-    const heading = id === kept ? above : headings.get(id);
-    const starts = heading && heading !== above;
-    above = heading;
-    return starts ? [heading, tiles.get(id)] : [tiles.get(id)];
-  });
 }
 
 // Tells on each tile how far it has moved; those voted on move since they were told to.
