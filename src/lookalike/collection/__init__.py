@@ -6,6 +6,7 @@ from lookalike.collection.collection import Collection
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.log import NewWords
 from lookalike.collection.nouns.people import Person
+from lookalike.collection.nouns.ratings import Comparison, RatedRankings
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import readable_pictures
 from lookalike.collection.ranking.gate import Gate
@@ -54,6 +55,7 @@ __all__ = [
     "Checked",
     "CodeFigures",
     "Collection",
+    "Comparison",
     "Copies",
     "Duplicates",
     "Entry",
@@ -75,6 +77,7 @@ __all__ = [
     "PictureTag",
     "Proposal",
     "RankerInfo",
+    "RatedRankings",
     "ReadWord",
     "Reading",
     "Ref",

@@ -23,6 +23,7 @@ from lookalike.service.commands.evaluate import evaluate
 from lookalike.service.commands.export import export
 from lookalike.service.commands.history import history, undo
 from lookalike.service.commands.index import index
+from lookalike.service.commands.judge import judge
 from lookalike.service.commands.labels import labels
 from lookalike.service.commands.learn import learn
 from lookalike.service.commands.people import people
@@ -202,6 +203,10 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike duplicates --sheet duplicates.html",
         "lookalike duplicates --files delete.sh",
         "lookalike duplicates --like 0.9 --radius 48 -c family --json",
+    ),
+    judge: (
+        "lookalike judge family --against cosine",
+        "lookalike judge family --results --out judged",
     ),
     evaluate: ("lookalike evaluate", "lookalike evaluate --by visterms -c family --json"),
     albums: (

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from lookalike.collection import RatedRankings
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import InvalidInput, LookalikeError
 from lookalike.core.text import duration
@@ -87,6 +88,18 @@ def run_all(data: Path, out: Path, screen: Screen, *, quick: bool, seed: int, se
     if not made:
         raise InvalidInput(f"{data}: no paper could be reproduced. {' '.join(missing.values())}")
     screen.result({"out": out, "pages": made, "missing": missing})
+
+
+def write_ratings(figures: RatedRankings, against: str, out: Path) -> list[Path]:
+    """Write Figure 3B of paper 1, precision at top k as raters judged it, and its numbers."""
+    from lookalike.evaluate.reproduce.oasis_figures import figure_3b
+
+    out.mkdir(parents=True, exist_ok=True)
+    drawn = figure_3b({"learned": figures.learned, against: figures.other}, out)
+    table = Table(["ranking", "k", "precision", "standard error"], drawn.rows)
+    path = drawn.path.with_suffix(".csv")
+    write_whole(path, table.csv().encode())
+    return [drawn.path, path]
 
 
 def _checked(paper: str, given: dict[str, Any]) -> dict[str, Any]:

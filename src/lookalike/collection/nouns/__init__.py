@@ -9,6 +9,7 @@ from lookalike.collection.nouns.models import Models
 from lookalike.collection.nouns.people import People
 from lookalike.collection.nouns.pictures import Pictures
 from lookalike.collection.nouns.queries import Queries
+from lookalike.collection.nouns.ratings import Ratings
 from lookalike.collection.nouns.upkeep import Upkeep
 from lookalike.collection.nouns.votes import Votes
 from lookalike.collection.nouns.words import Words
@@ -23,6 +24,7 @@ __all__ = [
     "People",
     "Pictures",
     "Queries",
+    "Ratings",
     "Upkeep",
     "Votes",
     "Words",

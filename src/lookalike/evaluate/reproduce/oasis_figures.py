@@ -14,6 +14,7 @@ from lookalike.core.seeds import loop_state
 from lookalike.evaluate.metrics import evaluate_similarity
 from lookalike.evaluate.plots import Level, Series, curve_plot
 from lookalike.evaluate.protocols import Result
+from lookalike.evaluate.raters import RankingPrecision
 from lookalike.evaluate.reproduce.oasis_tables import CURVE, plain_oasis
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
 from lookalike.evaluate.reproduce.vectors import FoldVectors
@@ -102,6 +103,24 @@ def with_matrix(model: OASIS, W: NDArray[np.float32]) -> OASIS:
     other = copy.copy(model)
     other.W_ = W
     return other
+
+
+def figure_3b(rankings: Mapping[str, RankingPrecision], out: Path) -> Drawn:
+    """Plot precision at top k of rankings as raters judged them (section 5.2.3, appendix A)."""
+    k = range(1, len(next(iter(rankings.values())).mean) + 1)
+    percent = {
+        name: (100 * np.array(one.mean), 100 * np.array(one.error))
+        for name, one in rankings.items()
+    }
+    path, title = out / "figure-3b.png", "Figure 3B: precision at top k, by raters"
+    series = [Series(name, list(k), *values) for name, values in percent.items()]
+    curve_plot(series, path=path, title=title, x_label="k", y_label="precision at top k, %")
+    rows: list[list[str | float]] = [
+        [name, at, float(mean), float(error)]
+        for name, values in percent.items()
+        for at, mean, error in zip(k, *values, strict=True)
+    ]
+    return Drawn(path, title, rows)
 
 
 def figure_5(study: Study, most: int) -> Drawn:

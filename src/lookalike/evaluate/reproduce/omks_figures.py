@@ -76,12 +76,12 @@ def figure_4(data: ViewSet, split: Split, out: Path, *, ratio: float, random_sta
     pictures = data.pictures
     experiment = Experiment(data.views, pictures.labels, split, ratio, random_state)
     rng = np.random.default_rng([random_state, 4])
-    asked = np.sort(rng.permutation(len(split.query))[:EXAMPLES])
+    sample = np.sort(rng.permutation(len(split.query))[:EXAMPLES])
     rows: list[tuple[str, list[Tile]]] = []
-    found: list[list[str | float]] = []
+    points: list[list[str | float]] = []
     for name in EXAMPLE_METHODS:
         METHODS[name].run(experiment)
-        for number, query in enumerate(asked, start=1):
+        for number, query in enumerate(sample, start=1):
             own = split.query[query]
             order = np.argsort(-np.asarray(experiment.ranked)[query], kind="stable")
             first = [row for row in split.test[order] if row != own][:SHOWN]
@@ -89,10 +89,10 @@ def figure_4(data: ViewSet, split: Split, out: Path, *, ratio: float, random_sta
             for at, row in enumerate(first, start=1):
                 is_right = bool(pictures.labels[row] == pictures.labels[own])
                 tiles.append(Tile(pictures.files[row], str(pictures.labels[row]), is_right))
-                found.append([f"{name}, query {number}", at, float(is_right), ""])
+                points.append([f"{name}, query {number}", at, float(is_right), ""])
             rows.append((f"{name}, query {number}", tiles))
     rows.sort(key=lambda row: row[0].rpartition(" ")[2])
     path = out / f"figure-4-{pictures.name}.png"
     title = f"Figure 4: the first {SHOWN} pictures, {pictures.title}"
     picture_plot(rows, path=path, title=title)
-    return Drawn(path, title, found)
+    return Drawn(path, title, points)

@@ -247,13 +247,13 @@ def _encoders(bits: int, quick: bool, seed: int) -> dict[str, Encoder]:
 
 def _examples(one: Outcome, coded: CodedSet, out: Path) -> dict[int, list[Drawn]]:
     """Show what plain and query-adaptive distance rank first for a few queries."""
-    asked = np.arange(min(figures.EXAMPLES, len(one.codes)))
+    sample = np.arange(min(figures.EXAMPLES, len(one.codes)))
     bits = one.weights.shape[1]
     scores = {
-        "Hamming": hamming_scores(one.codes, bits, asked, None),
-        "adaptive": hamming_scores(one.codes, bits, asked, one.weights),
+        "Hamming": hamming_scores(one.codes, bits, sample, None),
+        "adaptive": hamming_scores(one.codes, bits, sample, one.weights),
     }
     return {
-        1: [figures.examples(1, scores, coded, asked[:1], 10, out)],
-        6: [figures.examples(6, scores, coded, asked[1:], 5, out)],
+        1: [figures.examples(1, scores, coded, sample[:1], 10, out)],
+        6: [figures.examples(6, scores, coded, sample[1:], 5, out)],
     }

@@ -189,14 +189,14 @@ def examples(
     number: int,
     scores: Mapping[str, NDArray[Any]],
     coded: CodedSet,
-    asked: NDArray[np.intp],
+    sample: NDArray[np.intp],
     shown: int,
     out: Path,
 ) -> Drawn:
     """Show the first pictures by each distance for some queries, which were drawn at random."""
     rows: list[tuple[str, list[Tile]]] = []
     points: list[list[str | float]] = []
-    for query in asked:
+    for query in sample:
         for name, table in scores.items():
             tiles = [Tile(coded.files[query], "query")]
             order = np.argsort(-table[query], kind="stable")

@@ -26,6 +26,7 @@ from lookalike.service.web.pages import albums as album_pages
 from lookalike.service.web.pages import assets, fragments
 from lookalike.service.web.pages import bin as bin_page
 from lookalike.service.web.pages import duplicates as duplicates_page
+from lookalike.service.web.pages import judging as judging_page
 from lookalike.service.web.pages import objects as object_pages
 from lookalike.service.web.pages import routes as pages
 from lookalike.service.web.pages.errors import refuse, wants_page
@@ -82,6 +83,7 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         album_pages,
         bin_page,
         duplicates_page,
+        judging_page,
         object_pages,
     ):
         app.include_router(part.router)

@@ -52,7 +52,14 @@ QUERIES = frozenset({"/api/queries", "/api/queries/region"})
 """Where a picture to search with is sent; a read-only collection keeps it in memory."""
 
 VOTING = QUERIES | {
-    *("/api/votes", "/api/tags", "/api/selection/examples", "/part/votes", "/part/tags")
+    *(
+        "/api/votes",
+        "/api/tags",
+        "/api/selection/examples",
+        "/part/votes",
+        "/part/tags",
+        "/part/judge",
+    )
 }
 """The changes that a key for voting allows: to vote, to tag, and what searches need for it."""
 
