@@ -419,6 +419,9 @@ class Collection:
         min_score: float | None = None,
         limits: Limits | None = None,
         who: str = "",
+        words: str = "",
+        weight: float = 0.5,
+        strike: Iterable[str] = (),
     ) -> list[Match]:
         """Find the pictures most like a query, best first.
 
@@ -446,7 +449,16 @@ class Collection:
         who : str
             Whose votes and labels count beside the *shared* ones: those of the owner, whose name is
             empty, and of people the owner trusts.
+        words, strike
+            What matches must fit besides, such as ``snow -people``: as for :meth:`search_word`.
+        weight : float
+            How much words count beside the likeness, from 0 to 1.
         """
+        if words:
+            result = self.words.beside(
+                query, words, weight, by, where, learned, who, strike, limits
+            )
+            return result.page(self._session, k, offset, min_score)
         among = matching(self._session, where)
         return searching.search(
             self._session, query, k, by, learned, offset, among, min_score, limits, who

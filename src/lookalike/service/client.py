@@ -155,16 +155,18 @@ class Client:
         min_score: float | None = None,
         learned: bool = True,
         strike: Iterable[str] = (),
+        weight: float = 0.5,
     ) -> list[PictureMatch]:
         """Return the pictures most like some and unlike others, or those matching words.
 
         The best match comes first; words are as for :meth:`lookalike.Collection.search_word`.
+        With both, ``weight`` is how much words count.
         ``by`` names a ranker, as :meth:`rankers` lists them; by default it is the first.
         """
         query = {
             **{"like": _several(like), "unlike": _several(unlike), "word": word},
             **{"k": k, "by": by, "offset": offset, "min_score": min_score, "learned": learned},
-            "strike": list(strike),
+            **{"strike": list(strike), "weight": weight},
         }
         return list(self._get(SearchPage, "/api/search", {**query, **_filters(where)}).matches)
 

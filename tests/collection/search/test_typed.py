@@ -1,11 +1,13 @@
 """What people type, and what each gives: a table, odd input, and how text is read."""
 
+from contextlib import contextmanager
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike import Collection
-from lookalike.collection import Filter
+from lookalike.collection import Ask, Filter
 from lookalike.collection.search import reading
 from lookalike.collection.search.query_language import MAX_CHARACTERS, MAX_TERMS, parse
 from lookalike.core.errors import InvalidInput
@@ -236,3 +238,48 @@ def test_a_label_is_certain_and_all_of_several_are_surer(typed):
     assert both[by_name["rot0"]] == 1
     assert 0 < both[by_name["rot1"]] < 1
     assert store.search_word("sky", 9) == store.search_word("sky, qwertz", 9)
+
+
+def test_pictures_and_words_in_one_query(typed):
+    store, by_name = typed
+    like = Ask((by_name["rot2"],))
+    alone = [match.id for match in store.search(like, 99)]
+    blue = {by_name[name] for name in BLUE}
+    # Red as asked, but blue by words: how much each counts decides.
+    dogs = {by_name["rot0"], by_name["rot1"]}
+    for words, weight, expected in (
+        ("sky", 0.9, blue),
+        ("sky", 0.0, {*alone[:3]}),
+        ("dog", 0.5, dogs),
+    ):
+        found = store.search(like, 99, words=words, weight=weight)
+        assert {match.id for match in found[: len(expected)]} <= expected
+        assert by_name["rot2"] not in {match.id for match in found}
+        assert [m.score for m in found] == sorted((m.score for m in found), reverse=True)
+    without = {match.id for match in store.search(like, 99, words="-dog")}
+    assert without == {*alone} - {by_name["rot0"], by_name["rot1"]}
+    only = {match.id for match in store.search(like, 99, words="folder:muller")}
+    assert only == {by_name[name] for name in GREEN}
+    several = Ask((by_name["rot2"], by_name["rot3"]), (by_name["Beach trip0"],))
+    assert store.search(several, 1, words="dog")[0].id in (by_name["rot0"], by_name["rot1"])
+    for weight in (-0.1, 1.1, "x", float("nan")):
+        with pytest.raises(InvalidInput, match="weight must be from 0 to 1"):
+            store.search(like, words="dog", weight=weight)
+
+
+def test_votes_on_a_sentence_teach_it(typed):
+    store, by_name = typed
+    text = "a wide view over the heath"
+    picked, refused = by_name["Müller2"], by_name["Müller3"]
+    with store_event(store, picked, text, True), store_event(store, refused, text, False):
+        found = store.search_word(text, 99)
+        assert (found[0].id, found[0].source) == (picked, "given")
+        assert {match.id for match in found[1:3]} == {by_name[n] for n in ("Müller0", "Müller1")}
+        assert refused not in {match.id for match in found[:3]}
+
+
+@contextmanager
+def store_event(store, picture, word, shows):
+    entry = store.label(picture, word, shows=shows)
+    yield
+    store.undo(entry.number)

@@ -132,8 +132,8 @@ def test_filters_cut_off_and_plain_searches(reader, kept):
 @pytest.mark.parametrize(
     ("query", "status", "words"),
     [
-        ("", 400, "neither"),
-        ("like=1&word=rot", 400, "both"),
+        ("", 400, "or both"),
+        ("like=1&word=rot&weight=2", 422, "weight"),
         ("word=rot&unlike=1", 400, "unlike"),
         ("like=999", 404, "999"),
         (f"like={UNKNOWN}", 404, UNKNOWN),

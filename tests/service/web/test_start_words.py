@@ -5,6 +5,7 @@ import re
 import pytest
 
 from lookalike import Collection
+from lookalike.collection import Ask
 from lookalike.service.web.app import make_app
 from tests.collection.colours import Shades, album
 from tests.gates import OPEN
@@ -87,3 +88,19 @@ def test_the_api_tells_words_and_sources(client):
 def test_a_word_that_suits_no_picture_says_so(client, fresh, monkeypatch):
     monkeypatch.setattr(Collection, "search_word", lambda *given, **more: [])
     assert "tagged or named “sky”, and none seems to show it" in client.get("/search?word=sky").text
+
+
+def test_pictures_and_words_together_by_the_api_and_on_the_page(client, fresh):
+    number = fresh.search_word("sky", 1)[0].id
+    address = f"/search?like={number}&word=crimson+-lawn&weight=0.75"
+    answer = client.get(f"/api{address}").json()
+    found = [match["id"] for match in answer["matches"]]
+    like = Ask((number,))
+    assert found == [m.id for m in fresh.search(like, 50, words="crimson -lawn", weight=0.75)]
+    assert [one["without"] for one in answer["counts"]["readings"]] == [False, True]
+    page = client.get(address).text
+    assert [
+        int(n) for n in re.findall(r'<figure class="tile result[^>]*data-id="(\d+)"', page)
+    ] == found
+    assert 'value="crimson -lawn"' in page
+    assert "More like this" in page

@@ -13,12 +13,22 @@ from lookalike.collection.pictures import names
 from lookalike.collection.search.completing import KnownWord, words_like
 from lookalike.collection.search.lexicon import Lexicon
 from lookalike.collection.search.matches import WordCounts
+from lookalike.collection.search.searching import likeness
 from lookalike.collection.search.tagging import FileTagging, Tagging
-from lookalike.collection.search.words import Ranked, check_text, rank_word, spelling
+from lookalike.collection.search.words import (
+    Likeness,
+    Ranked,
+    check_text,
+    rank_word,
+    spelling,
+)
 from lookalike.collection.store import labels
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.people import OWNER
-from lookalike.core.checks import check_whole
+from lookalike.collection.store.queries import Ask
+from lookalike.collection.vectors.queries import Query
+from lookalike.core.checks import check_whole, is_number
+from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key
 from lookalike.images import Limits, find_pictures
@@ -130,6 +140,36 @@ class Words(Noun):
             files.paths, most, min_confidence, limits=limits, threads=threads, progress=progress
         )
         return Tagging(tagging.pictures, [*files.problems, *tagging.refused], ignored=files.ignored)
+
+    def beside(
+        self,
+        query: Query | Ask,
+        words: str,
+        weight: float,
+        by: str | None,
+        where: Filter | None,
+        learned: bool,
+        who: str,
+        strike: Iterable[str],
+        limits: Limits | None,
+    ) -> Ranked:
+        """Return all pictures by how like they are to a query and how well words fit them."""
+        if not (is_number(weight) and 0 <= weight <= 1):
+            raise InvalidInput(f"search: weight must be from 0 to 1; got {weight!r:.80}.")
+        text, session = check_text(words), self._session
+        among = matching(session, where)
+        alike = likeness(session, query, by, learned, among, limits, who)
+        return rank_word(
+            session,
+            text,
+            by,
+            among,
+            partial(matching, session),
+            learned=learned,
+            who=who,
+            strike=frozenset(map(word_key, strike)),
+            like=Likeness(*alike, float(weight)),
+        )
 
     def ranked(
         self,

@@ -179,6 +179,50 @@ def _picked(ranker: Ranker, queries: Vectors, named: NDArray[np.int64]) -> list[
     return [(int(named[k]), float(scores[k])) for k in np.lexsort((named, -scores))]
 
 
+def likeness(
+    session: Session,
+    query: Query | Ask,
+    by: str | None,
+    learned: bool,
+    among: NDArray[np.int64] | None,
+    limits: Limits | None,
+    who: str,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return how like pictures are to a query, by rising id, without itself and what was rejected.
+
+    From 0 for the average picture to 1 for the best, and for those that were picked.
+    """
+    ranker = session.rankers.get(by, learned=learned, who=who)
+    hits = ranked(
+        session.database,
+        ranker,
+        session.rankers.layer(who),
+        query,
+        max(len(ranker.plain), 1),
+        first=session.rankers.row().fingerprint,
+        learned=learned,
+        among=among,
+        min_score=None,
+        limits=limits,
+    )
+    if hits is None:
+        raise session.unknown(query)
+    ids = np.array([number for number, _ in hits], np.int64)
+    alike = above_average(np.array([score for _, score in hits], np.float64))
+    # What was picked stands first, whatever it scores.
+    alike = np.maximum.accumulate(alike[::-1])[::-1]
+    order = np.argsort(ids)
+    return ids[order], alike[order]
+
+
+def above_average(scores: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return scores from 0 for the average picture to 1 for the best."""
+    fine = scores.astype(np.float64)
+    average = float(fine.mean()) if fine.size else 0.0
+    gap = float(fine.max(initial=average)) - average
+    return np.clip((fine - average) / gap, 0, 1) if gap > 0 else np.ones(len(fine))
+
+
 def reach(database: Database, ranker: Ranker, ledger: Ledger, ask: Ask) -> float | None:
     """Return the share of what was learned that a search uses; None if nothing was learned."""
     check_ask(ask)

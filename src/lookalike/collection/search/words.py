@@ -22,7 +22,7 @@ from lookalike.collection.search.lexicon import better_start_words
 from lookalike.collection.search.matches import Match, Reading, ReadWord, Source, WordCounts
 from lookalike.collection.search.query_language import Condition, Term, TypedQuery, parse
 from lookalike.collection.search.reading import Meaning, Meanings, is_sentence, is_stop_word, split
-from lookalike.collection.search.searching import make_matches
+from lookalike.collection.search.searching import above_average, make_matches
 from lookalike.collection.store import browsing, labels, people, pictures
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
@@ -117,6 +117,23 @@ class Ranked:
 
 
 @dataclass(frozen=True)
+class Likeness:
+    """How like pictures are to others, by rising id, and how much words count beside it.
+
+    A picture counts by l^(2 - 2w)·p^2w, with l its likeness, p how probable it is that the words
+    fit, and w the ``weight`` of words from 0 to 1.
+    """
+
+    ids: Ids
+    chances: Chances
+    weight: float
+
+    def of(self, ids: Ids) -> tuple[Chances, float]:
+        """Return the likeness of some pictures, which all have one, and the weight of words."""
+        return self.chances[np.searchsorted(self.ids, ids)], self.weight
+
+
+@dataclass(frozen=True)
 class _Fit:
     """How a term fits pictures: given to them, in their names, and how well besides."""
 
@@ -154,6 +171,7 @@ def rank_word(
     learned: bool = True,
     who: str = people.OWNER,
     strike: frozenset[str] = frozenset(),
+    like: Likeness | None = None,
 ) -> Ranked:
     """Return all pictures that a text finds, the most probable first.
 
@@ -167,18 +185,23 @@ def rank_word(
     Without ``learned``, only labels, names and start words answer. An annotator that is damaged is
     left out; ``Rankers.words_damage`` tells. To a person who is not trusted, the labels they gave
     and refused count as if they were everybody's.
+
+    With ``like``, pictures are sought that are like others and that the text fits.
     """
     typed = parse(text)
     knowing = _Knowing.of(session, by, learned, who, strike)
     ids, problems = _selected(session, typed, among, select)
+    if like is not None:
+        ids = np.intersect1d(ids, like.ids)
     groups = [[knowing.terms(term) for term in group] for group in typed.groups]
     against = [knowing.terms(term) for term in typed.without]
     texts = {term for side in (*groups, against) for part in side for term in part}
     fits, readings = knowing.fits([*texts], ids)
-    result = _combined(ids, groups, against, fits)
+    alike = None if like is None else like.of(ids)
+    result = _combined(ids, groups, against, fits, alike)
     if typed.groups and not result[0].size and knowing.trouble is not None:
         raise knowing.trouble
-    if not typed.groups and not typed.without:
+    if not typed.groups and not typed.without and like is None:
         every = max(session.database.count("pictures"), 1)
         listed = browsing.browse_ids(session.database, every, 0, None, "newest")
         newest = np.array(listed, np.int64)
@@ -256,6 +279,7 @@ def _combined(
     groups: list[list[list[str]]],
     against: list[list[str]],
     fits: Mapping[str, _Fit],
+    alike: tuple[Chances, float] | None = None,
 ) -> tuple[Ids, Chances, NDArray[np.uint8]]:
     """Return the pictures that terms fit, ranked, with their scores and parts."""
     positive = [
@@ -274,7 +298,11 @@ def _combined(
         own = np.stack([np.max([fit.parts for fit in part], axis=0) for part in group])
         surest = np.argmax(each, axis=0)[None]
         parts = np.maximum(parts, np.take_along_axis(own, surest, axis=0)[0])
-    chances = _all(best) if best else np.full(len(ids), float(not groups))
+    chances = _all(best) if best else np.full(len(ids), float(not groups or alike is not None))
+    if alike is not None:
+        likeness, weight = alike
+        parts[chances <= 0] = _NO_SOURCE
+        chances = _softened(likeness) ** (2 - 2 * weight) * _softened(chances) ** (2 * weight)
     for part in against:
         some = [fits[term] for term in part if term in fits]
         if some:
@@ -292,11 +320,15 @@ def _combined(
     return ids[order], chances[order], parts[order]
 
 
+def _softened(chances: Chances) -> Chances:
+    return SOFT + (1 - SOFT) * chances
+
+
 def _all(chances: list[Chances]) -> Chances:
     """Return how probable it is that all fit; one that does not fit at all leaves a little."""
     if len(chances) == 1:
         return chances[0]
-    soft = np.prod([SOFT + (1 - SOFT) * one for one in chances], axis=0)
+    soft = np.prod([_softened(one) for one in chances], axis=0)
     least = SOFT ** len(chances)
     return np.asarray((soft - least) / (1 - least))
 
@@ -437,6 +469,11 @@ class _Knowing:
         if source is None and self.learned and given.any():
             source, (fitting, likely) = _LEARNED, self._alike(ids[given])
         seen = _spread(ids, fitting, likely)
+        if source == _LEARNED and not any(_has(one, term) for _, one in self.annotators):
+            # Of what only people know, and of a sentence they voted on, the meaning still counts.
+            meaning = self.meanings.near(term, self.strike | {word_key(term)})
+            if meaning is not None:
+                seen = (seen + self._meant(meaning, ids, by_name).likely) / 2
         seen[np.isin(ids, [*refused])] = 0
         return _Fit(given, by_name, seen, _START if source is None else source)
 
@@ -449,7 +486,7 @@ class _Knowing:
             if held:
                 vector = ranker.source(database).ask(Ask(tuple(spread(sorted(held), MAX_EXAMPLES))))
                 ids = np.sort(ranker.index.ids)
-                return ids, _above_average(ranker.index.scores(ranker.query(vector), ids)[0])
+                return ids, above_average(ranker.index.scores(ranker.query(vector), ids)[0])
         return np.zeros(0, np.int64), np.zeros(0)
 
     def _likely(self, term: str) -> tuple[int | None, Ids, NDArray[np.float64], list[str]]:
@@ -504,15 +541,7 @@ def _learned(ranker: Ranker, annotator: Annotator, word: str) -> tuple[Ids, NDAr
     plain = ranker.plain.copy()
     plain.set_scales(None)
     ids = np.sort(plain.ids)
-    return ids, _above_average(plain.scores(annotator.word_queries([word]), ids)[0])
-
-
-def _above_average(scores: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return scores from 0 for the average picture to 1 for the best."""
-    fine = scores.astype(np.float64)
-    average = float(fine.mean()) if fine.size else 0.0
-    gap = float(fine.max(initial=average)) - average
-    return np.clip((fine - average) / gap, 0, 1) if gap > 0 else np.ones(len(fine))
+    return ids, above_average(plain.scores(annotator.word_queries([word]), ids)[0])
 
 
 def spelling(path: Path, word: str, annotator: Annotator) -> str:

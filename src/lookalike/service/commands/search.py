@@ -59,8 +59,8 @@ def search(
         str | None,
         typer.Option(
             metavar="WORDS",
-            help="Find pictures by words instead: a word, a sentence, “phrases”, -without, OR, "
-            "before:2019, folder:, label:, untagged.",
+            help="Find pictures by words, or by a PICTURE and words: a word, a sentence, "
+            "“phrases”, -without, OR, before:2019, folder:, label:, untagged.",
         ),
     ] = None,
     not_as: Annotated[
@@ -69,6 +69,10 @@ def search(
             metavar="WORD", help="Do not read --word as this; may be given several times."
         ),
     ] = None,
+    weight: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="How much --word counts beside a PICTURE, from 0 to 1."),
+    ] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="How many pictures to show.")] = 10,
     by: By = None,
     album: Annotated[
@@ -104,8 +108,8 @@ def search(
     By words, the most probable pictures come first: lookalike search --word dog finds dogs even in
     a new collection. Words that are not known are read by their meaning, in sixteen languages.
     """
-    if (picture is None) == (word is None):
-        raise typer.BadParameter("give either a PICTURE or --word WORD.")
+    if picture is None and word is None:
+        raise typer.BadParameter("give a PICTURE or --word WORDS, or both.")
     if word is not None and (box is not None or explain):
         raise typer.BadParameter("--box and --explain take a PICTURE, not --word.")
     from lookalike.collection import Collection
@@ -116,18 +120,30 @@ def search(
     whys: list[ObjectMatch] = []
     among = None if album is None else Among(album=album)
     with Collection.open(collection) as store, or_another(store):
-        if picture is None:
-            matches = store.search_word(
-                str(word), k, by=by, learned=learned, where=among, strike=not_as or ()
+        if word is not None:
+            matches = (
+                store.search(
+                    *(picture, k),
+                    by=by,
+                    learned=learned,
+                    where=among,
+                    words=word,
+                    weight=weight,
+                    strike=not_as or (),
+                )
+                if picture is not None
+                else store.search_word(
+                    word, k, by=by, learned=learned, where=among, strike=not_as or ()
+                )
             )
             counts = store.words.count(
-                str(word), by=by, learned=learned, where=among, strike=not_as or ()
+                word, by=by, learned=learned, where=among, strike=not_as or ()
             )
             warning = store.words.damage(by) if learned else ""
-            close = [] if matches else store.words.like((counts.unknown or (str(word),))[0], CLOSE)
+            close = [] if matches else store.words.like((counts.unknown or (word,))[0], CLOSE)
             if sheet is not None:
-                _write_word_sheet(sheet, store, str(word), matches)
-        else:
+                _write_word_sheet(sheet, store, word, matches)
+        elif picture is not None:
             matches, whys = _search_alike(
                 *(store, picture, _numbers(box), k),
                 by=by,

@@ -196,6 +196,9 @@ class Search(Page):
         max_length=MAX_TAGS,
         description="Words that the text is not to be read as.",
     )
+    weight: float = Field(
+        0.5, ge=0, le=1, description="How much `word` counts beside `like`, where both are given."
+    )
     by: By = None
     min_score: float | None = Field(
         None, allow_inf_nan=False, description="Leave out matches with a lower score."
@@ -226,11 +229,8 @@ class Search(Page):
         return ask(self.like, self.unlike) if self.like else None
 
     def check(self) -> None:
-        """Raise an error unless there is exactly one thing to search for."""
-        if bool(self.like) == bool(self.word):
-            raise InvalidInput(
-                "search: give either like, once or several times, or word; got "
-                f"{'both' if self.word else 'neither'}."
-            )
-        if self.word and self.unlike:
-            raise InvalidInput("search: unlike works only with like, not with word.")
+        """Raise an error unless there is something to search for."""
+        if not (self.like or self.word):
+            raise InvalidInput("search: give like, once or several times, or word, or both.")
+        if self.unlike and not self.like:
+            raise InvalidInput("search: unlike works only with like.")

@@ -34,6 +34,9 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
     as the words nearest in meaning, and `counts` says as which. Filters are applied within the
     search: a page is full as long as enough pictures pass them. What was picked in the same search
     before comes first, and what was rejected is left out.
+
+    With both, matches are like the pictures and fit the text: `like=5&word=snow -people`; `weight`
+    is how much the text counts. Votes then are votes on the pictures.
     """
     parameters.check()
     collection, wanted = collection_of(request), parameters.ask()
@@ -53,6 +56,9 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
             where=parameters.where(),
             min_score=parameters.min_score,
             who=who,
+            words=parameters.word or "",
+            weight=parameters.weight,
+            strike=parameters.strike,
         )
         verdicts = collection.votes.verdicts(wanted, who)
         reach = (
@@ -72,6 +78,7 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
             strike=parameters.strike,
             who=who,
         )
+    if parameters.word:
         counts = collection.words.count(
             parameters.word or "",
             by=parameters.by,

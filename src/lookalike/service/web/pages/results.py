@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 PAGE, INSTEAD = 60, 8
 
+EVEN = 0.5
+"""The weight of words that count as much as pictures."""
+
 _MARKS = {"given": "tagged", "name": "in the name"}
 
 
@@ -61,10 +64,16 @@ def search_pairs(search: Search) -> Pairs:
     """Return a search as query parameters, with filters, without paging."""
     pairs: Pairs = [("like", ref) for ref in search.like]
     pairs += [("unlike", ref) for ref in search.unlike]
-    if search.word:
-        pairs.append(("word", search.word))
+    return pairs + word_pairs(search) + filter_pairs(search) + option_pairs(search)
+
+
+def word_pairs(search: Search) -> Pairs:
+    """Return the parameters for words, and for how they are read and count."""
+    pairs: Pairs = [("word", search.word)] if search.word else []
     pairs += [("strike", word) for word in search.strike]
-    return pairs + filter_pairs(search) + option_pairs(search)
+    if search.like and search.word and search.weight != EVEN:
+        pairs.append(("weight", f"{search.weight:g}"))
+    return pairs
 
 
 def option_pairs(search: Search) -> Pairs:
@@ -93,7 +102,7 @@ def find(
     try:
         search.check()
         ask = search.ask()
-        if ask is None:
+        if ask is None or search.word:
             return _find_words(collection, search, k, offset, who)
         verdicts = collection.votes.verdicts(ask, who)
         if not (size := search.size(k, offset)):
@@ -159,15 +168,18 @@ def ranks(collection: "Collection", search: Search, who: str) -> dict[int, int]:
     ask = search.ask()
     if ask is None:
         return {}
-    matches = collection.search(
-        ask,
-        MAX_K,
-        by=search.by,
-        learned=search.learned,
-        where=search.where(),
-        min_score=search.min_score,
-        who=who,
-    )
+    if search.word:
+        matches = _matches(collection, search, MAX_K, 0, who)
+    else:
+        matches = collection.search(
+            ask,
+            MAX_K,
+            by=search.by,
+            learned=search.learned,
+            where=search.where(),
+            min_score=search.min_score,
+            who=who,
+        )
     return {match.id: rank for rank, match in enumerate(matches, start=1)}
 
 
@@ -178,29 +190,46 @@ def _find_words(collection: "Collection", search: Search, k: int, offset: int, w
     counts = collection.words.count(
         text, by=by, learned=learned, where=where, who=who, strike=strike
     )
-    matches: list[Match] = []
+    matches, ask = [], search.ask()
     if size := search.size(k, offset):
-        matches = collection.search_word(
-            text,
-            size,
-            by=by,
-            learned=learned,
-            offset=offset,
-            where=where,
-            who=who,
-            strike=strike,
-        )
+        matches = _matches(collection, search, size, offset, who)
     damage = shown(collection.words.damage(by)) if learned else ""
-    if not matches and where is None and not offset:
+    if not matches and where is None and not offset and ask is None:
         instead = collection.words.like((counts.unknown or (text,))[0], INSTEAD)
         words = [one.word for one in instead]
         trouble = no_matches_text(text, counts)
         return Results([], trouble=trouble, instead=words, counts=counts, damage=damage)
-    verdicts = {match.id: 1 for match in matches if match.source == "given"}
+    if ask is not None:
+        verdicts = collection.votes.verdicts(ask, who)
+    else:
+        verdicts = {match.id: 1 for match in matches if match.source == "given"}
     tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
     by_id = {match.id: match for match in matches}
     marked = [_marked(tile, by_id[tile.id]) for tile in tiles]
     return Results(marked, len(matches) > k, counts=counts, damage=damage)
+
+
+def _matches(
+    collection: "Collection", search: Search, k: int, offset: int, who: str
+) -> "list[Match]":
+    """Return the matches of a search by words, or by pictures and words."""
+    text, where = search.word or "", search.where()
+    by, learned, strike = search.by, search.learned, search.strike
+    if (ask := search.ask()) is None:
+        return collection.search_word(
+            *(text, k), by=by, learned=learned, offset=offset, where=where, who=who, strike=strike
+        )
+    return collection.search(
+        *(ask, k),
+        by=by,
+        learned=learned,
+        offset=offset,
+        where=where,
+        who=who,
+        words=text,
+        weight=search.weight,
+        strike=strike,
+    )
 
 
 def _marked(tile: Tile, match: "Match") -> Tile:

@@ -17,7 +17,14 @@ from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_NAME, By, Filters, Order, Search
 from lookalike.service.web.pages.assets import DIGEST
 from lookalike.service.web.pages.history import entry_views
-from lookalike.service.web.pages.results import PAGE, by_pairs, find, option_pairs, search_pairs
+from lookalike.service.web.pages.results import (
+    PAGE,
+    by_pairs,
+    find,
+    option_pairs,
+    search_pairs,
+    word_pairs,
+)
 from lookalike.service.web.pages.views import (
     CHUNK,
     Pairs,
@@ -183,9 +190,9 @@ def results_page(request: Request, template: str, given: Search, **more: Any) ->
     kept: Pairs = [("like", ref) for ref in parameters.like] + [
         ("unlike", ref) for ref in parameters.unlike
     ]
-    kept += [("word", parameters.word)] if parameters.word else []
-    kept += [("strike", word) for word in parameters.strike] + option_pairs(parameters)
-    rest = filter_pairs(parameters) + option_pairs(parameters)
+    words = word_pairs(parameters)
+    kept += words + option_pairs(parameters)
+    rest = words + filter_pairs(parameters) + option_pairs(parameters)
     nothing = ask is None and not parameters.word
     return page(
         request,
