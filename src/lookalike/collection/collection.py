@@ -20,7 +20,6 @@ from lookalike.collection.ranking.session import Session
 from lookalike.collection.search import exporting, searching, suggesting
 from lookalike.collection.search.matches import Match
 from lookalike.collection.search.suggesting import Suggestion
-from lookalike.collection.store import bin as bin_rows
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import InUse, Learned
@@ -126,11 +125,8 @@ class Collection:
         gate : Gate
             What a new model must show to be used; tests and trials pass one with other rules.
 
-        Raises
-        ------
-        CollectionError, DamagedFile, FingerprintMismatch
-            If there is no collection, if a file is damaged or of a newer version, and if none of
-            its rankers has a feature that is given.
+        Raise CollectionError if there is no collection, DamagedFile if a file is damaged or of a
+        newer version, and FingerprintMismatch if none of its rankers has a feature that is given.
         """
         return cls(Session.open(Path(path), features, read_only, gate))
 
@@ -182,10 +178,9 @@ class Collection:
         Parameters
         ----------
         sources : iterable of str or Path
-        removed : bool
-            Whether files whose pictures were removed come in again.
-        limits : Limits, optional
-            What a picture may cost before it is refused, and where its file may lie.
+        removed, limits
+            Whether files whose pictures were removed come in again; what a picture may cost
+            before it is refused, and where its file may lie.
         threads, progress
             By default one a core; called with the files done, and all there are.
         """
@@ -257,8 +252,7 @@ class Collection:
         with self._session.entry(who, key) as entry:
             if not entry.is_new:
                 return 0
-            ids = None if pictures is None else in_bin(self._session, "restore", pictures)
-            return move(entry, Restoration, bin_rows.contents(entry.connection, ids))
+            return move(entry, Restoration, in_bin(self._session, "restore", pictures))
 
     def label(
         self,
@@ -327,10 +321,8 @@ class Collection:
         words : str
             The annotator, by its name in :data:`lookalike.annotation.registry.ANNOTATORS`; or
             ``auto``, the best of several on the pictures held out.
-        feature : str, optional
-            The ranker to train; by default the first.
-        hold_back : float
-            The share of pictures to judge by, above 0 and below 1.
+        feature, hold_back
+            The ranker to train, by default the first; and the share of pictures to judge by.
         codes : str, optional
             Learn binary codes as well, by a name in :data:`lookalike.codes.ENCODERS`: they find
             candidates in memory, which are ranked by their vectors on disk.
@@ -438,14 +430,11 @@ class Collection:
             *together* with that of regions if there is one: the same object comes before likeness.
         learned : bool
             Whether to use what was learned and voted; else the cosine of the vectors.
-        offset : int
-            How many of the best to leave out, for a second page.
-        where : Filter, optional
-            Which pictures to search among.
-        min_score : float, optional
-            Leave out pictures that score less, unless they were picked.
-        limits : Limits, optional
-            What the query may cost to decode before it is refused.
+        offset, where
+            How many of the best to leave out, for a second page; and which to search among.
+        min_score, limits
+            Leave out pictures that score less, unless they were picked; and what the query may
+            cost to decode before it is refused.
         who : str
             Whose votes and labels count beside the *shared* ones: those of the owner, whose name is
             empty, and of people the owner trusts.
@@ -489,16 +478,14 @@ class Collection:
         ----------
         word : str
             ``dog beach``, ``"polar bear" -snow``, ``Kind mit Ball before:2019 label:Anna`` …
-        by : str, optional
-            The ranker whose words to use; by default the first that knows any.
-        learned : bool
-            Whether to use what was learned; else labels, names and start words answer.
+        by, learned
+            The ranker whose words to use, by default the first that knows any; and whether to use
+            what was learned, else labels, names and start words answer.
         k, offset, where, who
             As for :meth:`search`.
-        min_score : float, optional
-            Leave out pictures that score less; labels score 1.
-        strike : iterable of str
-            Words that the text is not to be read as.
+        min_score, strike
+            Leave out pictures that score less, where labels score 1; and words that the text is
+            not to be read as.
         """
         result = self.words.ranked(word, by, where, learned, who, strike)
         return result.page(self._session, k, offset, min_score)
@@ -508,8 +495,7 @@ class Collection:
 
         The file is safetensors, with a recipe of some ten lines of NumPy beside it.
         """
-        ranker = self._session.rankers.get(by, who=who)
-        exporting.export(ranker, self._session.database, Path(path), who)
+        exporting.export(self._session, Path(path), by, who)
 
     def suggest(
         self, picture: Ref, k: int = 8, *, by: str | None = None, who: str = ""

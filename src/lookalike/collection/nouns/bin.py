@@ -32,5 +32,5 @@ class Bin(Noun):
         never touched. Models keep what they have learned until they learn again.
         """
         check_names(who)
-        ids = None if pictures is None else in_bin(self._session, "bin.empty", pictures)
+        ids = in_bin(self._session, "bin.empty", pictures)
         return removing.empty(self._session, ids, who=who)

@@ -44,8 +44,10 @@ def named(session: Session, method: str, given: Selection) -> list[int]:
     return sorted({int(one) if one in known else session.id_of(one) for one in some})  # type: ignore[arg-type]
 
 
-def in_bin(session: Session, method: str, given: Iterable[Named]) -> list[int]:
-    """Return the ids of pictures in the bin, or raise NotFound if one is not there."""
+def in_bin(session: Session, method: str, given: Iterable[Named] | None) -> list[int]:
+    """Return the ids of pictures in the bin, by default all, or raise NotFound."""
+    if given is None:
+        return sorted(pictures.binned(session.database))
     ids = []
     for picture in _list(method, given):
         number = pictures.find_binned(session.database, picture)
@@ -55,7 +57,7 @@ def in_bin(session: Session, method: str, given: Iterable[Named]) -> list[int]:
                 f"lookalike bin, or Collection.bin."
             )
         ids.append(number)
-    return ids
+    return sorted({*ids})
 
 
 def matching(session: Session, where: Filter | None) -> NDArray[np.int64] | None:

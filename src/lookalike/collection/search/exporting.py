@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
 from lookalike.collection.votes.turning import LIMIT
@@ -20,7 +21,7 @@ KIND = "query_transform/3"
 Arrays = dict[str, NDArray[Any]]
 
 
-def export(ranker: Ranker, database: Database, path: Path, who: str) -> None:
+def export(session: Session, path: Path, by: str | None, who: str) -> None:
     """Write the similarity that searches use, and beside it how to use it.
 
     For vectors q and p as the feature makes them, brought into the space of the ranker, a search
@@ -37,21 +38,21 @@ def export(ranker: Ranker, database: Database, path: Path, who: str) -> None:
 
     Parameters
     ----------
-    ranker : Ranker
-        With the layers of ``who``.
-    database : Database
+    session : Session
     path : Path
         A name that ends in ``.safetensors``; a file there is replaced, and so is the recipe,
         whose name is that with ``.md`` put after it.
-    who : str
+    by, who : str
+        The ranker, and whose layers it has.
     """
     if path.suffix != ".safetensors":
         raise InvalidInput(
             f"export: the name of the file must end in .safetensors; got {path.name!r:.200}."
         )
+    ranker = session.rankers.get(by, who=who)
     formula = ranker.similarity.formula()
     arrays = {**formula.arrays, **_votes(ranker), **_reduction(ranker)}
-    manifest = _manifest(ranker, database, recipe(formula, arrays), who)
+    manifest = _manifest(ranker, session.database, recipe(formula, arrays), who)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save_arrays(path, arrays, kind=KIND, manifest=manifest)

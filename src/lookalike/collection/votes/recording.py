@@ -92,7 +92,7 @@ def _teach(preferences: Preferences, vote: Vote) -> Taught:
         return Taught()
     is_whole = bool(vote.shown) and {*vote.shown} <= {*compared, *earlier}
     try:
-        geometry = preferences.geometry(vote.ask, compared, who=vote.who)
+        geometry = preferences.turns.geometry(vote.ask, compared, preferences.source, who=vote.who)
     except NotFound:  # an example that this ranker has not described
         return Taught()
     return steps.learn(compared, 1 + len(good), geometry, preferences.width, is_whole=is_whole)

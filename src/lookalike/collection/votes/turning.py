@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.log.votes import Vote
-from lookalike.collection.store.queries import Ref
+from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.vectors.queries import VectorSource
 from lookalike.collection.votes._fast.weights import (
     Votes,
@@ -38,9 +39,9 @@ from lookalike.collection.votes._fast.weights import (
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.collection.votes.lessons import FAINT, Lessons
 from lookalike.collection.votes.spread import Spread
-from lookalike.collection.votes.steps import Weights, directions
+from lookalike.collection.votes.steps import Geometry, Weights, directions, fold_of
 from lookalike.core import sparse as sp
-from lookalike.core.vectors import Vectors, dense, unit_rows
+from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
 from lookalike.similarity.base import Similarity
 
 LIMIT = 0.8
@@ -136,6 +137,32 @@ class Turns:
             [None, fold],
         )
         return turned[:-1], turned[-1:]
+
+    def geometry(
+        self, ask: Ask, pictures: Sequence[int], source: VectorSource, *, who: str
+    ) -> Geometry:
+        """Return the inner products of a query and pictures of a source; 0 is the query itself.
+
+        What was learned is that without the votes of ``who`` on the same query: theirs is to take
+        the place of these.
+        """
+        vector, others = source.ask_among(ask, [picture for picture in pictures if picture])
+        whole: Any = stack_rows([others[it] if it else vector for it in pictures])
+        lessons = self.lessons
+        query = dense(lessons.similarity.query_vectors(whole))
+        items = dense(lessons.similarity.item_vectors(whole))
+        units = dense(unit_rows(lessons.similarity.stored_vectors(whole)))
+        lengths = np.linalg.norm(query, axis=1)
+        unit = np.maximum(lengths * np.linalg.norm(items, axis=1).mean(), 1e-12)[:, None]
+        subject = str(ask)
+        turned, first = self.apart(whole, query, fold_of(subject), lessons.votes_of(who, subject))
+        return Geometry(
+            near=dense(whole @ whole.T),
+            gram=units @ units.T,
+            base=query @ items.T / unit,
+            learned=(lengths[:, None] * turned) @ items.T / unit,
+            others=((lengths[:1, None] * first) @ items.T / unit[:1])[0],
+        )
 
     def _turned(
         self,
