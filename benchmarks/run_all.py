@@ -36,6 +36,7 @@ SUBJECTS = {
     ),
     "codes": ("papers/qah", "peers/faiss_binary/run", "speed/codes"),
     "votes": ("papers/live", "speed/votes", "trust/poison", "trust/obedience"),
+    "objects": ("papers/sparse", "papers/same_object", "peers/regions/run", "speed/regions"),
     "pictures": ("papers/duplicates", "speed/embedding", "speed/views", "speed/visterms"),
 }
 """Benchmarks by what they are about; the others stand with their drawer."""

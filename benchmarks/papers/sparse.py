@@ -1,9 +1,8 @@
-"""Paper 4 on sights, things and covers: regions by tf-idf, re-ranked, expanded, and learned.
+"""Paper 4 on sights and covers: regions by tf-idf, re-ranked, expanded, and learned.
 
 Sights (`landmarks`): the paper's protocol, three random splits, the query's own picture not in the
-database. Things (UKBench's protocol) are looked for among all pictures of the other sets; covers
-among references and distractors. Vocabularies come from the pictures searched among. `--quick` uses
-fewer pictures and words.
+database. Covers are looked for among references and distractors. Vocabularies come from the
+pictures searched among. `--quick` uses fewer pictures and words.
 """
 
 import csv
@@ -19,7 +18,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
-from lookalike.evaluate import read_landmarks, ukbench_score
+from lookalike.evaluate import read_landmarks
 from lookalike.evaluate.reproduce.sparse import training_labels
 from lookalike.evaluate.reproduce.sparse_data import Search, Sights
 from lookalike.evaluate.reproduce.vectors import Pictures
@@ -111,43 +110,6 @@ def records_of(feature: Regions, files: list[Path]) -> list[bytes]:
         return list(pool.map(lambda at: feature.record(pictures[at]), range(len(files))))
 
 
-def things(options: Options) -> list[Figure]:
-    own = sorted((options.data / "things").rglob("*.jpg"))
-    others = [
-        file
-        for name in ("objects", "groceries", "snapshots", "clipart")
-        for file in sorted((options.data / name).rglob("*"))
-        if file.suffix in (".jpg", ".png")
-    ]
-    if options.quick:
-        own, others = own[:80], others[::100]
-    else:
-        others = others[:: max(1, len(others) // 11_000)]
-    files = own + others
-    some = files[:: 1 if options.quick else 3]
-    feature = Regions(dimension=5_000 if options.quick else 100_000)
-    feature.fit(Pictures(some, feature.decode_side))
-    records = records_of(feature, files)
-    index = SparseIndex(feature.dimension)
-    vectors = feature.vectors(records)
-    index.add(vectors)
-    owners = [file.parent.name for file in own] + [f"other {n}" for n in range(len(others))]
-    hits = index.search(vectors[: len(own)], 200)
-    figures = [Figure(f"things: N-S among {len(files):,}, tf-idf", ukbench_score(hits.ids, owners))]
-    for name, reranker in (("SR", SpatialCheck()), ("SR + QE", SpatialExpansion())):
-        ranked = [
-            reranker.rerank(
-                Asked(index, records, vectors[at : at + 1], records[at]),
-                Hits(hits.ids[at : at + 1], hits.scores[at : at + 1]),
-            ).ids[0]
-            for at in range(len(own))
-        ]
-        score = ukbench_score(np.array(ranked), owners)
-        goal = 3.9 if name == "SR" else None
-        figures.append(Figure(f"things: N-S among {len(files):,}, {name}", score, ">=", goal))
-    return figures
-
-
 def covers(options: Options) -> list[Figure]:
     folder = options.data / "covers"
     with (folder / "groundtruth.csv").open() as file:
@@ -180,7 +142,7 @@ def covers(options: Options) -> list[Figure]:
 
 def measure(options: Options) -> list[Figure]:
     figures = []
-    for part in (covers, things, sights):
+    for part in (covers, sights):
         start = time.perf_counter()
         figures += part(options)
         options.settings[part.__name__] = f"{time.perf_counter() - start:.0f} s"
