@@ -6,11 +6,14 @@ each with its target and what it is compared with; ``--json`` prints a JSON obje
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,20 @@ def main(name: str, measure: Callable[[Options], list[Figure]]) -> None:
         "figures": [asdict(figure) for figure in figures],
         "settings": {"quick": options.quick, **options.settings},
         "seconds": round(time.perf_counter() - begin, 1),
+        "code": code_used(),
     }
     print(json.dumps(result, ensure_ascii=False) if arguments.json else table(result))
+
+
+def code_used() -> list[str]:
+    """Return the files of the project that were imported, relative to its folder."""
+    files = {
+        Path(module.__file__).resolve()
+        for name, module in list(sys.modules.items())
+        if (name == "__main__" or name.partition(".")[0] == "lookalike")
+        and getattr(module, "__file__", None)
+    }
+    return sorted(str(file.relative_to(ROOT)) for file in files if file.is_relative_to(ROOT))
 
 
 def table(result: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Run every benchmark and rewrite docs/benchmarks.md and docs/benchmarks/ with their tables.
 
-``python benchmarks/run_all.py [--quick] [--data DIR] [NAME…]``; with names such as
-``speed/oasis`` only those are run, and the page keeps the results of the others.
+``python benchmarks/run_all.py [--quick] [--all] [--data DIR] [NAME…]`` runs those whose code
+changed since they were measured, or ``--all``; with names such as ``speed/oasis`` only those are
+run. The page keeps the results of the others, each with the commit that it was measured at.
 """
 
 import argparse
@@ -66,6 +67,32 @@ def run(script: Path, options: list[str]) -> dict[str, Any] | None:
     return result
 
 
+def commit() -> str:
+    """Return the commit that is measured, with a + where files differ from it."""
+    where = ["git", "-C", str(HERE.parent)]
+    head = subprocess.run(
+        [*where, "rev-parse", "--short=10", "HEAD"], check=True, stdout=subprocess.PIPE, text=True
+    )
+    changed = subprocess.run(
+        [*where, "diff", "--quiet", "HEAD", "--", "src", "benchmarks"], check=False
+    )
+    return head.stdout.strip() + ("+" if changed.returncode else "")
+
+
+def age(result: dict[str, Any]) -> str:
+    """Return how a result is older than the code it measures, or "" if it is not."""
+    measured = result.get("commit")
+    if measured is None:
+        return "measured before commits were recorded"
+    done = subprocess.run(
+        ["git", "-C", str(HERE.parent), "diff", "--quiet", measured.rstrip("+"), "--"]
+        + [str(file) for file in result.get("code", ["src"])],
+        check=False,
+        stderr=subprocess.DEVNULL,
+    )
+    return f"measured at {measured}; its code has changed since" if done.returncode else ""
+
+
 def plot(result: dict[str, Any], path: Path) -> bool:
     """Draw each figure with a target as a bar, unless there are too many: value over target."""
     figures = [Figure(**entry) for entry in result["figures"]]
@@ -93,6 +120,7 @@ def main() -> int:
         "names", nargs="*", help="benchmarks to run, such as speed/oasis (default: all)"
     )
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--all", action="store_true", help="also what did not change")
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     options = ["--quick"] if arguments.quick else []
@@ -101,14 +129,18 @@ def main() -> int:
     failed = 0
     for script in scripts():
         name = script.relative_to(HERE).with_suffix("").as_posix()
-        if arguments.names and name not in arguments.names:
+        place = RESULTS / f"{name.replace('/', '-')}.json"
+        if arguments.names:
+            if name not in arguments.names:
+                continue
+        elif not arguments.all and place.exists() and not age(json.loads(place.read_text("utf-8"))):
             continue
         result = run(script, options)
         if result is None:
             failed += 1
         else:
-            kept = RESULTS / f"{name.replace('/', '-')}.json"
-            kept.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", "utf-8")
+            result["commit"] = commit()
+            place.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", "utf-8")
     write_page()
     return 1 if failed else 0
 
@@ -127,6 +159,8 @@ def write_page() -> None:
         results[result["name"]] = result
         pieces = pages.setdefault(subject_of(result["name"]), [])
         pieces += ["", table(result)]
+        older = age(result)
+        pieces += ["", f"**Older than its code**: {older}." if older else f"At {result['commit']}."]
         picture = kept.with_suffix(".svg")
         if plot(result, picture):
             pieces += ["", f"![{result['name']}]({picture.name})"]
@@ -149,7 +183,11 @@ def write_page() -> None:
         "",
     ]
     for subject in sorted(pages):
-        names = ", ".join(name for name in sorted(results) if subject_of(name) == subject)
+        names = ", ".join(
+            f"{name} (older than its code)" if age(results[name]) else name
+            for name in sorted(results)
+            if subject_of(name) == subject
+        )
         opening.append(f"- [{subject}](benchmarks/{subject}.md): {names}")
     (DOCS / "benchmarks.md").write_text("\n".join(opening) + "\n", encoding="utf-8")
 

@@ -439,7 +439,7 @@ class OASIS(Similarity):
         start = None
         if W is not None:
             back = None if A is None else np.asarray(np.linalg.inv(A), np.float64)
-            start = turned_back(W, back).astype(np.float32)
+            start = turned_back(W, back).astype(np.float32, copy=False)
         trainer = choice.how.trainer
         sources = trainer.samplers(relevance)
         learned = trainer.learn(whitened(vectors, A), sources, choice.steps, rng, progress, start)

@@ -226,9 +226,15 @@ class Trainer:
         start: NDArray[np.float32] | None = None,
     ) -> list[Ranker]:
         """Return a ranker for each source, all at a start, by default the identity."""
-        W = np.eye(vectors.shape[1], dtype=np.float32) if start is None else start
+        width = vectors.shape[1]
         return [
-            Ranker(W.copy(), self.stepper(vectors), source, loop_state(rng)) for source in sources
+            Ranker(
+                np.eye(width, dtype=np.float32) if start is None else start.copy(),
+                self.stepper(vectors),
+                source,
+                loop_state(rng),
+            )
+            for source in sources
         ]
 
     def advance(self, rankers: list[Ranker], steps: int, report: Callable[[int], None]) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Trials:
     each: list[Trial]
     steps: int | None
     history: list[tuple[int, float]]
-    W: NDArray[np.float64]
+    W: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def run_trials(
     progress: Progress,
 ) -> Trials:
     """Learn without a share of the kinds of pictures, and of the others; judge by those."""
-    each, learned = list[Trial](), list[NDArray[np.float64]]()
+    each, mean = list[Trial](), None
     history: list[tuple[int, float]] = []
     trainer, form, taken = how.trainer, how.form, how.fixed_steps
     for _ in range(FOLDS):
@@ -170,9 +170,13 @@ def run_trials(
         near = placed.held_out(turned, judge.rows, judge.taught)
         before = judge.verdict(np.eye(vectors.shape[1], dtype=np.float32), form)
         each.append(Trial(path, judging, before, near))
-        learned.append(turned_back(path.at(1.0), A))
-    W = np.mean(learned, axis=0) if learned else np.eye(vectors.shape[1])
-    return Trials(each, taken, history, W)
+        share = turned_back(path.at(1.0), A) / np.float32(FOLDS)
+        mean = share if mean is None else np.add(mean, share, out=mean)
+    if mean is None:
+        return Trials(each, taken, history, np.eye(vectors.shape[1]))
+    if len(each) < FOLDS:
+        mean *= FOLDS / len(each)
+    return Trials(each, taken, history, mean)
 
 
 def choose_steps(

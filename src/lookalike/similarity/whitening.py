@@ -7,6 +7,8 @@ differ in all, and most share one by chance; there it serves better to compare t
 picture's vector predicts.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,9 +38,9 @@ def whitened(vectors: Vectors, A: NDArray[np.float64] | None) -> Vectors:
     return np.ascontiguousarray(unit_rows(vectors @ A.astype(np.float32)), dtype=np.float32)
 
 
-def turned_back(W: NDArray[np.floating], A: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return AWA, which compares vectors as W compares whitened ones; W if there is no A."""
-    return np.asarray(W if A is None else A @ W @ A, dtype=np.float64)
+def turned_back(W: NDArray[Any], A: NDArray[np.float64] | None) -> NDArray[Any]:
+    """Return AWA, which compares vectors as W compares whitened ones; W itself without an A."""
+    return W if A is None else np.asarray(A @ W @ A, dtype=np.float64)
 
 
 def whitening(vectors: Vectors, relevance: Relevance) -> NDArray[np.float64] | None:
