@@ -13,6 +13,7 @@ from bench import Figure, Options, main
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile
 from lookalike.core.fingerprint import fingerprint
+from lookalike.core.ranking import discounted_gains
 from lookalike.core.settings import cache_folder
 from lookalike.evaluate import Fold, Judgement, evaluate_similarity
 from lookalike.evaluate.reproduce.oasis_tables import METHODS, plain_oasis, run_method
@@ -22,6 +23,7 @@ from lookalike.features import Embedding, Reduction
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.lda import LDA
 from lookalike.similarity.oasis import OASIS
+from lookalike.supervision import Relevance
 
 OURS, FIXED, WHOLE, RAW, REDUCED, PEER, PLAIN = (
     "OASIS, default settings",
@@ -186,6 +188,46 @@ def groceries(options: Options) -> list[Figure]:
     return [*seen, *figures(what, halves, target, None, against), *lost(what, halves, against)]
 
 
+def snapshots(options: Options) -> list[Figure]:
+    """Return what several words a picture teach: the test part ranks itself, and by words untaught.
+
+    Untaught: half of the words are taught, and the pictures with others judged by those alone.
+    """
+    folder = options.data / "snapshots"
+    table = read_table(folder / "labels.csv")
+    words = [set(row["words"].split(";")) for row in table]
+    learned = np.array([row["split"] != "test" for row in table])
+    vectors = embedded([folder / row["file"] for row in table])
+    names = sorted(set().union(*words))
+    tasks = {"": (set(names), set(names), (0.06, 0.03, 0.03))}
+    for half in (0, 1):
+        taught = set(names[half::2])
+        name = f", untaught words, half {half + 1}"
+        tasks[name] = (taught, set(names) - taught, (-0.005, -0.005, -0.005))
+    shown = []
+    for name, (taught, others, goals) in tasks.items():
+        rows = [row for row in np.flatnonzero(learned) if words[row] & taught]
+        held = [row for row in np.flatnonzero(~learned) if words[row] & others]
+        reduction = Reduction(dimension=256).fit(vectors[rows], parent="benchmark")
+        X, P = reduction.apply(vectors[rows]), reduction.apply(vectors[held])
+        relevance = Relevance.of([words[row] & others for row in held]).by_rarity()
+        values = relevance.values(np.arange(len(held)))
+        found = []
+        for model in (Cosine(), OASIS(random_state=0)):
+            model.fit(X, [words[row] & taught for row in rows])
+            run = evaluate_similarity(model, P, relevance)
+            gains = discounted_gains(model.scores(P, P), values)
+            mean = float(np.nanmean(gains))
+            found.append((run.mean_average_precision, run.precision_at(1), mean))
+        for measure, before, after, goal in zip(
+            ("mAP", "P@1", "nDCG@10"), *found, goals, strict=True
+        ):
+            against = f"{before:.4f} -> {after:.4f}, {len(rows):,} pictures taught"
+            what = f"snapshots{name}, {measure} gained over cosine, reduced"
+            shown.append(Figure(what, after - before, ">=", goal, against))
+    return shown
+
+
 def visterms(options: Options, pictures: PictureSet) -> list[Figure]:
     folds = [
         fold_vectors(pictures, fold, CACHE, random_state=0)
@@ -246,6 +288,7 @@ def measure(options: Options) -> list[Figure]:
     return [
         *objects(options, sets["50"]),
         *groceries(options),
+        *([] if options.quick else snapshots(options)),
         *visterms(options, sets["10"]),
     ]
 
