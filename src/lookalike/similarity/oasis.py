@@ -143,7 +143,10 @@ class OASIS(Similarity):
     *A blend for each query.* With ``blend=None`` learning starts from whitened vectors, S = A² in
     place of the identity: A weighs what differs between related pictures less
     (:func:`~lookalike.similarity.whitening.whitening`), which serves pictures of kinds that were
-    never taught, too. Steps are taken on Ax at unit length. A query is asked with
+    never taught, too. Steps are taken on Ax at unit length. Of pictures with several labels, A may
+    compare the labels that a vector predicts instead, where that ranks held-out pictures best
+    (:func:`~lookalike.similarity.whitening.by_words`). They are judged by how rare the labels are
+    that two have in common. A query is asked with
 
         (1 − b)·Sq/√(qᵀSq) + b·Wq/√(qᵀWq)
 
