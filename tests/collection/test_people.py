@@ -4,6 +4,7 @@ import pytest
 
 from lookalike.collection import Ask
 from lookalike.core.errors import InvalidInput, NotFound
+from tests.collection.beside import beside
 
 
 def test_labels_of_others_are_proposals_until_they_are_accepted(collection):
@@ -138,6 +139,6 @@ def test_a_vote_stays_whole_when_somebody_it_built_on_is_revoked(collection):
     collection.vote(Ask((1,)), picked=[2], rejected=[9], who="Ada")
     collection.vote(Ask((1,)), picked=[3], rejected=[10])
     collection.people.revoke("Ada")
-    (vote,) = collection._session.rankers.layer().votes
+    (vote,) = beside(collection).rankers.layer().votes
     assert set(vote.taught[1].pictures) == {0, 3, 10}
     assert collection.votes.verdicts(Ask((1,))) == {3: 1, 10: -1}

@@ -117,11 +117,10 @@ class Collection:
 
         Parameters
         ----------
-        path : str or Path
+        path, read_only
+            Its folder; and whether nothing may be changed, by default if that cannot be written to.
         features : iterable of Feature
             Features it was made with that are not registered (see docs/extending.md).
-        read_only : bool, optional
-            Whether nothing may be changed; by default, if its folder cannot be written to.
         gate : Gate
             What a new model must show to be used; tests and trials pass one with other rules.
 
@@ -207,10 +206,9 @@ class Collection:
         Parameters
         ----------
         feature : Feature
-        name : str, optional
-            What ``search(by=…)`` calls the ranker; by default the feature's name.
-        index : str, optional
-            The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
+        name, index
+            What ``search(by=…)`` calls the ranker, by default the feature's name; and the index
+            that holds the vectors, by default ``dense`` or ``sparse``, as they are.
         rerankers : sequence of Reranker
             What its hits are ranked again by, in order; by default what the feature names.
         limits, threads, progress
@@ -232,10 +230,9 @@ class Collection:
         ----------
         pictures : iterable of int, str or Path, or Filter
             Ids, or paths of the files; or all that pass a filter. The files stay.
-        who : str
-            Who removes them, where there are several.
-        key : str, optional
-            A name for this request: sent twice, it counts once. So everywhere.
+        who, key
+            Who removes them, where there are several; and a name for this request: sent twice, it
+            counts once. So everywhere.
         """
         with self._session.entry(who, key) as entry:
             if not entry.is_new:
@@ -311,10 +308,9 @@ class Collection:
             A path may be its last parts where those are unique. The import can be undone.
         folders : bool
             Take the folder a picture lies in for its label, beside other labels.
-        clicks : mapping from query to {path: weight}, optional
-            Which pictures people chose for a query; they replace those of the same query.
-        threshold : float
-            θ of paper 1, Eq. 20, for ``clicks``: the least probability that both are chosen.
+        clicks, threshold
+            {query: {path: weight}}, the pictures people chose for a query, instead of those before;
+            and θ of paper 1, Eq. 20, for them: the least probability that both are chosen.
         method, settings
             The similarity, by its name in :data:`lookalike.similarity.registry.SIMILARITIES`, and
             its parameters.
@@ -323,12 +319,11 @@ class Collection:
             ``auto``, the best of several on the pictures held out.
         feature, hold_back
             The ranker to train, by default the first; and the share of pictures to judge by.
-        codes : str, optional
+        codes, bits, candidates
             Learn binary codes as well, by a name in :data:`lookalike.codes.ENCODERS`: they find
             candidates in memory, which are ranked by their vectors on disk.
-        bits, candidates : int, optional
-            The length of a code, by default 64; and how many candidates a search takes, by
-            default as many as have .98 of the 50 best pictures among them on average.
+            A code has 64 bits by default, and a search takes as many candidates as have .98 of the
+            50 best pictures among them on average.
         random_state, progress
             Makes a run repeatable; called with the steps done, and all there are.
         """
@@ -422,14 +417,12 @@ class Collection:
         Parameters
         ----------
         query : int, str, Path, bytes, Image or Ask
-            A picture of the collection by its id or path, which is not among its own matches; any
-            picture, as a file, its content or a Pillow image; or an
-            :class:`~lookalike.collection.Ask`: several pictures to be like and unlike.
-        k, by
-            How many to find at most, from 1; and the ranker to search by, by default the first,
-            *together* with that of regions if there is one: the same object comes before likeness.
-        learned : bool
-            Whether to use what was learned and voted; else the cosine of the vectors.
+            A picture of the collection by its id or path, not among its own matches; any picture,
+            as a file, its content or a Pillow image; or several pictures to be like and unlike.
+        k, by, learned
+            How many to find at most, from 1; the ranker to search by, by default the first,
+            *together* with that of regions if there is one: the same object comes before likeness;
+            and whether to use what was learned and voted, else the cosine of the vectors.
         offset, where
             How many of the best to leave out, for a second page; and which to search among.
         min_score, limits
@@ -438,16 +431,13 @@ class Collection:
         who : str
             Whose votes and labels count beside the *shared* ones: those of the owner, whose name is
             empty, and of people the owner trusts.
-        words, strike
-            What matches must fit besides, such as ``snow -people``: as for :meth:`search_word`.
-        weight : float
-            How much words count beside the likeness, from 0 to 1.
+        words, strike, weight
+            What matches must fit besides, such as ``snow -people``, as for :meth:`search_word`;
+            and how much that counts beside the likeness, from 0 to 1.
         """
         if words:
-            result = self.words.beside(
-                query, words, weight, by, where, learned, who, strike, limits
-            )
-            return result.page(self._session, k, offset, min_score)
+            both = self.words.beside(query, words, weight, by, where, learned, who, strike, limits)
+            return both.page(self._session, k, offset, min_score)
         among = matching(self._session, where)
         return searching.search(
             self._session, query, k, by, learned, offset, among, min_score, limits, who

@@ -166,7 +166,7 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
     for query in (1, 5, 9, 14, 22):
         picked, rejected = rng.choice([n for n in range(1, 25) if n != query], 2, replace=False)
         collection.vote(Ask((query,)), picked=[int(picked)], rejected=[int(rejected)])
-    ranker = collection._session.rankers.get()
+    ranker = current_ranker(collection)
     preferences = near_only(ranker.votes)
     query, item = (ranker.vectors([n]) for n in (3, 20))
     subjects, _, _, parts = preferences.turns.parts(query, item)

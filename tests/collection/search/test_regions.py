@@ -7,6 +7,7 @@ from PIL import Image
 
 from lookalike.collection import Ask, Collection
 from lookalike.features.regions import Regions
+from tests.collection.beside import current_ranker
 
 
 def blobs(seed):
@@ -88,7 +89,7 @@ def test_votes_teach_regions_and_a_query_stays_sparse(tmp_path):
         opened.vote(Ask((ids["0-1"],)), picked=[ids["3-1"]], rejected=[ids["5-1"]])
         assert opened.search(asked, 1)[0].id == ids["3-0"]
         assert score("0-2", "3-0") > before
-        ranker = opened._session.rankers.get()
+        ranker = current_ranker(opened)
         query = ranker.query(ranker.vectors(np.array([ids["0-2"]])))
         assert sp.issparse(query)
         assert query.nnz < 1000

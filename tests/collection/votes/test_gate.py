@@ -5,6 +5,7 @@ from lookalike.collection.store import models
 from lookalike.collection.votes.gate import HeldLabels
 from lookalike.similarity import Cosine
 from lookalike.supervision import Relevance
+from tests.collection.beside import beside
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import learn
 from tests.collection.votes.inside import ranker_of
@@ -32,8 +33,8 @@ def test_a_word_for_a_picture_not_judged_by_costs_nothing(collection):
     learn(collection)
     collection.vote(Ask((1,)), picked=[20], rejected=[2])
     held = ranker_of(collection).votes.judgement.held
-    number = models.last_model(collection._session.database, "similarity")
-    judges, taught = models.sides(collection._session.database, number)
+    number = models.last_model(beside(collection).database, "similarity")
+    judges, taught = models.sides(beside(collection).database, number)
     collection.label(int(taught[0]), "neu")
     assert ranker_of(collection).votes.judgement.held is held
     collection.label(int(judges[0]), "neu")

@@ -15,6 +15,7 @@ from lookalike.collection.votes.spread import EVIDENCE
 from lookalike.collection.votes.steps import FOLDS, fold_of
 from lookalike.collection.votes.turning import LIMIT
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
+from tests.collection.beside import stored_rows
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.votes.inside import ledger_of, ranker_of
 from tests.reference import votes as reference
@@ -415,7 +416,7 @@ def test_words_come_back_in_whatever_order_they_are_undone(collection):
     assert collection.labels.all()[1] == ["rot"]
     collection.undo(yes.number)
     assert 1 not in collection.labels.all()
-    assert collection._session.database.rows("SELECT * FROM refusals") == []
+    assert stored_rows(collection, "SELECT * FROM refusals") == []
 
 
 def test_a_kept_query_is_searched_with_and_voted_on(collection, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.service.web.app import make_app
+from tests.collection.beside import beside
 from tests.gates import OPEN
 from tests.images.pictures import camera_exif, heic, saved, scene
 from tests.service.pictures import draw
@@ -73,7 +74,7 @@ def window(browser, store):
 
 def lengthen(store):
     """Add 6,000 pictures of 61 years, which all have the same thumbnail."""
-    with store._session.database.transaction() as connection:
+    with beside(store).database.transaction() as connection:
         numbers = range(1000, 7000)
         connection.executemany(
             "INSERT INTO all_pictures VALUES (?1, ?2, 'JPEG', 40, 30, 50, ?3, '2024-01-01', "

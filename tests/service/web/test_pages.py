@@ -8,6 +8,7 @@ from lookalike import Collection
 from lookalike.collection import Ask, SavedSearch
 from lookalike.service.web.app import make_app
 from lookalike.service.web.settings import Settings
+from tests.collection.beside import beside
 from tests.gates import OPEN
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside
@@ -318,7 +319,7 @@ def test_examples_can_be_removed_and_turned(client, store):
 
 
 def test_the_grid_stays_small_with_100_000_pictures(client, store):
-    with store._session.database.transaction() as connection:
+    with beside(store).database.transaction() as connection:
         numbers = range(1000, 101_000)
         taken = (f"{2024 - n % 30}-{1 + n % 12:02}-{1 + n % 28:02}T12:00:00" for n in numbers)
         connection.executemany(
