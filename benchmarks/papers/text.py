@@ -4,8 +4,8 @@ The names of the classes of objects as queries, in English and, by the table bel
 French and Spanish; those of them that are no built-in word; and the words of a picture of the test
 part of snapshots, as a sentence, to find it among 600. A ranking is the product's own
 (``Collection.search_word``), with what it leaves out last. What settles how a text is read (NEAREST
-and SOFTNESS of collection/search/reading.py) was chosen on the training part of snapshots and looked
-at on objects; MIN_STANDOUT on words made up, names of places and everyday words.
+and SOFTNESS of collection/search/reading.py) was chosen on the training part of snapshots and tried
+on objects; MIN_STANDOUT on words made up, names of places and everyday words.
 """
 
 import csv
