@@ -23,6 +23,7 @@ from lookalike.evaluate.reproduce.report import (
 from lookalike.service.screen import Screen, kept
 
 TAKEN = {
+    "oasis": {"clicks"},
     "qah": {"labels", "words", "feature"},
     "sparse": {"vocabulary", "pictures"},
     "wsabie": {"labels", "words", "isa", "levels", "feature", "dimension"},

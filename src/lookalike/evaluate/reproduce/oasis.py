@@ -1,7 +1,8 @@
-"""Paper 1, OASIS: Tables 4 and 5 and Figures 5 to 9, on Caltech-256 or pictures like it."""
+"""Paper 1, OASIS: Tables 4 and 5 and Figures 3 to 9, on Caltech-256 or pictures like it."""
 
 from pathlib import Path
 
+from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Count, Progress, silent
 from lookalike.evaluate.protocols import Result
 from lookalike.evaluate.reproduce import oasis_figures as figures
@@ -15,11 +16,20 @@ from lookalike.evaluate.reproduce.oasis_tables import (
     table_of_text,
 )
 from lookalike.evaluate.reproduce.picture_sets import PictureSet, picture_sets
-from lookalike.evaluate.reproduce.vectors import FoldVectors, fold_vectors
+from lookalike.evaluate.reproduce.vectors import (
+    DIMENSION,
+    FoldVectors,
+    fold_vectors,
+    stored_vectors,
+)
 from lookalike.evaluate.tables import Table
+from lookalike.supervision import read_clicks
 
 QUICK_SETS, QUICK_FOLDS = 1, 2
 MAX_STEPS, QUICK_STEPS = 256_000, 32_000
+SIZES, QUICK_SIZES = (60, 120, 240, 480, 960, 1920), (60, 120)
+"""Training pictures of Figure 4."""
+
 POSITIVE_STEPS, QUICK_POSITIVE_STEPS = 64_000, 8_000
 """Steps in Figure 9, where a projection takes as long as 100,000 steps."""
 
@@ -28,11 +38,12 @@ def reproduce(
     data: Path,
     out: Path,
     *,
+    clicks: Path | None = None,
     quick: bool = False,
     random_state: int = 0,
     progress: Progress = silent,
 ) -> list[Table]:
-    """Reproduce the experiments of paper 1, sections 5.3, 5.4 and 6.
+    """Reproduce the experiments of paper 1, sections 5.2.4, 5.3, 5.4 and 6; with clicks 5.2.2.
 
     Write ``report.md`` with all tables and plots, a PNG for each panel and a CSV for each figure
     to ``out``. The pictures' vectors are cached in ``out/vectors``, so a second run is faster.
@@ -45,6 +56,9 @@ def reproduce(
         ``splits/<set>_fold<number>.csv`` with the columns file, class and split.
     out : Path
         The folder to write to.
+    clicks : Path, optional
+        What people chose for which query among pictures of ``data``, as
+        :func:`~lookalike.supervision.read_clicks` reads it, for Figure 3A.
     quick : bool
         The smallest set, two folds, fewer methods and steps.
     random_state : int
@@ -74,7 +88,8 @@ def reproduce(
         one.name: 1 + len(methods) + 2 * (one in early) + (one is early[-1]) + (one is late)
         for one in sets
     }
-    answer = Count(progress, sum(len(splits[name]) * parts for name, parts in per_fold.items())).one
+    total = sum(len(splits[name]) * parts for name, parts in per_fold.items()) + 1
+    answer = Count(progress, total).one
 
     def described(pictures: PictureSet) -> list[FoldVectors]:
         vectors = []
@@ -86,7 +101,7 @@ def reproduce(
     most = QUICK_STEPS if quick else MAX_STEPS
     results: dict[str, tuple[PictureSet, dict[str, Result | None]]] = {}
     tables: list[Table] = []
-    panels: dict[int, list[Drawn]] = {number: [] for number in range(5, 10)}
+    panels: dict[int, list[Drawn]] = {number: [] for number in range(3, 10)}
     for one in sets:
         folds = described(one)
         result = {
@@ -104,16 +119,35 @@ def reproduce(
                 figures.figure_9(study, QUICK_POSITIVE_STEPS if quick else POSITIVE_STEPS)
             )
         if one is late:
+            panels[4].append(figures.figure_4(study, QUICK_SIZES if quick else SIZES))
             panels[7].append(figures.figure_7(study, most))
     tables += [table_5(results), table_of_text(results)]
+    if clicks is not None:
+        panels[3].append(_figure_3a(data, clicks, out, random_state))
+    panels = {number: drawn for number, drawn in panels.items() if drawn}
     heading = (
-        "# OASIS: Tables 4 and 5 and Figures 5 to 9\n\n"
+        "# OASIS: Tables 4 and 5 and Figures 3 to 9\n\n"
         "Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image Similarity "
         f"through Ranking* (2010), reproduced on the pictures in `{data.name}`."
     )
     errors = "Error bars and the band of Euclidean are standard errors over the folds."
     write_report(out, heading, tables, panels, errors=errors)
     return tables
+
+
+def _figure_3a(data: Path, clicks: Path, out: Path, random_state: int) -> Drawn:
+    _, names, R_QI = read_clicks(clicks)
+    files = [data / name for name in names]
+    missing = [file for file in files if not file.is_file()]
+    if missing:
+        raise InvalidInput(
+            f"{missing[0]} does not exist; {len(missing)} of the {len(files)} pictures in {clicks} "
+            f"are missing. Their paths are relative to {data}."
+        )
+    vectors = stored_vectors(
+        files, len(files), out / "vectors", dimension=DIMENSION, random_state=random_state
+    )
+    return figures.figure_3a(vectors, R_QI, out, seed=random_state)
 
 
 def _notes(pictures: PictureSet, folds: int, data: Path) -> list[str]:

@@ -1,6 +1,7 @@
-"""Figures 5 to 9 of paper 1: how OASIS and its variants learn, as plots and CSV."""
+"""Figures 3 to 9 of paper 1: how OASIS and its variants learn, as plots and CSV."""
 
 import copy
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,8 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.arrays import write_whole
+from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import loop_state
+from lookalike.core.vectors import Vectors
 from lookalike.evaluate.metrics import evaluate_similarity
 from lookalike.evaluate.plots import Level, Series, curve_plot
 from lookalike.evaluate.protocols import Result
@@ -22,8 +26,9 @@ from lookalike.evaluate.spread import Spread
 from lookalike.evaluate.tables import Table
 from lookalike.similarity.blend import project_positive
 from lookalike.similarity.euclidean import Euclidean
+from lookalike.similarity.lmnn import LMNN
 from lookalike.similarity.oasis import OASIS
-from lookalike.supervision import Relevance, TripletSampler
+from lookalike.supervision import Relevance, TripletSampler, image_relevance
 
 STEPS_LABEL = "training steps"
 MAP_LABEL = "mean average precision, %"
@@ -103,6 +108,88 @@ def with_matrix(model: OASIS, W: NDArray[np.float32]) -> OASIS:
     other = copy.copy(model)
     other.W_ = W
     return other
+
+
+def figure_3a(
+    X: Vectors, R_QI: sp.spmatrix, out: Path, *, seed: int, held_out: float = 0.3
+) -> Drawn:
+    """Plot precision at top k against what people clicked (section 5.2.2, with θ = 0).
+
+    OASIS learns from the relevance that clicks give to a part of the pictures (Eq. 18 to 20), and
+    ranks the others; a picture is right if anybody who searched chose both.
+    """
+    rng = np.random.default_rng([seed, 3])
+    order = rng.permutation(X.shape[0])
+    held, learn = np.split(order, [round(held_out * len(order))])
+    clicks = sp.csc_matrix(R_QI)
+    relevance = {
+        name: Relevance.of(image_relevance(clicks[:, rows].tocsr(), threshold=0), len(rows))
+        for name, rows in (("learn", learn), ("held", held))
+    }
+    why = relevance["learn"].trainable() or relevance["held"].trainable()
+    if why:
+        raise InvalidInput(f"figure_3a: too few clicks to learn from and to judge by: {why}")
+    model = plain_oasis(steps=None, random_state=seed).fit(X[learn], relevance["learn"])
+    curves = {}
+    for name, one in (("OASIS", model), ("Euclidean", Euclidean().fit(X[learn]))):
+        judged = evaluate_similarity(one, X[held], relevance["held"], cutoffs=CURVE)
+        curves[name] = [list(judged.mean_precision)]
+    return draw(
+        out / "figure-3a.png",
+        "Figure 3A: precision at top k against clicks",
+        CURVE,
+        curves,
+        levels=[],
+        x_label="k",
+        y_label="precision at top k, %",
+    )
+
+
+def figure_4(study: Study, sizes: Sequence[int]) -> Drawn:
+    """Plot CPU seconds of training against the size of the training set (section 5.2.4).
+
+    OASIS stops early on a part held out; LMNN has its active set, as fast-LMNN.
+    """
+    fold = study.folds[0]
+    methods: dict[str, Callable[[], OASIS | LMNN]] = {
+        "OASIS": lambda: plain_oasis(steps=None, random_state=study.seed),
+        "fast-LMNN": LMNN,
+    }
+    order = np.random.default_rng([study.seed, 4]).permutation(len(fold.train_labels))
+    counts = [size for size in sizes if size <= len(order)] or [len(order)]
+    seconds: dict[str, list[float]] = {name: [] for name in methods}
+    for count in counts:
+        rows = order[:count]
+        for name, made in methods.items():
+            begin = time.process_time()
+            made().fit(fold.train[rows], fold.train_labels[rows])
+            seconds[name].append(time.process_time() - begin)
+    study.advance()
+    path = study.path(4)
+    title = f"Figure 4: training time, {study.pictures.title}"
+    named = {name: f"{name}{_growth(counts, values)}" for name, values in seconds.items()}
+    curve_plot(
+        [Series(named[name], counts, values) for name, values in seconds.items()],
+        path=path,
+        title=title,
+        x_label="training pictures",
+        y_label="CPU seconds",
+        logarithmic=True,
+    )
+    rows_of_all: list[list[str | float]] = [
+        [named[name], count, value, 0.0]
+        for name, values in seconds.items()
+        for count, value in zip(counts, values, strict=True)
+    ]
+    return Drawn(path, title, rows_of_all)
+
+
+def _growth(counts: Sequence[int], seconds: Sequence[float]) -> str:
+    """Return by which power of the size the time grows, in words."""
+    if len(counts) < 3:
+        return ""
+    logs = np.log(np.maximum(seconds, 1e-3))
+    return f", n^{np.polyfit(np.log(np.asarray(counts)), logs, 1)[0]:.1f}"
 
 
 def figure_3b(rankings: Mapping[str, RankingPrecision], out: Path) -> Drawn:

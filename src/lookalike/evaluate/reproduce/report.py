@@ -92,7 +92,7 @@ PAPERS = {
             "oasis",
             "Chechik, Sharma, Shalit, Bengio: Large Scale Online Learning of Image Similarity "
             "through Ranking (2010)",
-            "Tables 4 and 5, Figures 4 to 9",
+            "Tables 4 and 5, Figures 3 to 9",
             _CALTECH,
             f"{_HERE}.oasis",
             "001.ak47",

@@ -75,6 +75,10 @@ def reproduce(
             help="wsabie: columns of the hierarchy or of the table, such as fine,coarse,super.",
         ),
     ] = None,
+    clicks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="oasis: table of clicks, for Figure 3A."),
+    ] = None,
     feature: Annotated[
         Kind | None,
         typer.Option(
@@ -124,6 +128,7 @@ def reproduce(
         raise InvalidInput("reproduce: give a PAPER and --data DIR, or --list to see the papers.")
     folder = Path(f"reproduce-{paper.value}") if out is None else out
     given = {
+        "clicks": clicks,
         "labels": labels,
         "words": words,
         "isa": isa,
