@@ -2,9 +2,10 @@
 
 A collection that has learned, was voted in and has labels is damaged in one place: a bit of its
 model; a bit, some bytes, a page of zeros or a missing end of its database; a bit of the
-write-ahead log that a killed server leaves; or, where it has codes, a bit of the vectors that stay
-on disk, before it is opened or while it is open and has searched. Wrong vectors are made again, so
-all answers must be as before. Then all that people ask for is asked: searches with
+write-ahead log that a killed server leaves; one of the two files with the end of the log, or both,
+where the write-ahead log is gone as well; or, where it has codes, a bit of the vectors that stay on
+disk, before it is opened or while it is open and has searched. Wrong vectors are made again, so all
+answers must be as before. Then all that people ask for is asked: searches with
 and without learning, facts, labels, thumbnails, the log. An error, a warning in the log of the
 program or an answer as before are right; another answer without a word is not, even if
 ``lookalike check`` finds the damage, which is counted as well.
@@ -38,7 +39,7 @@ from lookalike.collection.training import codes
 from lookalike.collection.vectors import space
 from lookalike.core.errors import LookalikeError
 
-FLIPS, DATABASES, LOGS, MAPPED, LIVE = 200, 150, 40, 200, 100
+FLIPS, DATABASES, LOGS, MAPPED, LIVE, ENDS = 200, 150, 40, 200, 100, 40
 PICTURES = 60
 PAGE = 4096
 
@@ -223,6 +224,17 @@ def cases(
             elif what == "write-ahead log":
                 (place / "collection.sqlite-shm").unlink(missing_ok=True)
                 flipped(place / "collection.sqlite-wal", chance)
+            elif what == "end of the log":
+                for beside in ("-wal", "-shm"):
+                    (place / f"collection.sqlite{beside}").unlink(missing_ok=True)
+                # Each alone by turns, and both every third time.
+                ends = sorted(place.glob("log-end*"))
+                for file in ends if number % 3 == 2 else ends[number % 3 :][:1]:
+                    content = file.read_bytes()
+                    file.write_bytes(content[: chance.randrange(len(content))])
+                    if number % 2:
+                        file.write_bytes(content)
+                        flipped(file, chance)
             elif what == "mapped vectors":
                 flipped(vectors_of(place), chance)
             else:
@@ -239,7 +251,9 @@ def current(place: Path) -> int:
 
 
 def measure(options: Options) -> list[Figure]:
-    counts = (20, 15, 5, 10, 10) if options.quick else (FLIPS, DATABASES, LOGS, MAPPED, LIVE)
+    counts = (20, 15, 5, 10, 10, 6)
+    if not options.quick:
+        counts = (FLIPS, DATABASES, LOGS, MAPPED, LIVE, ENDS)
     found: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory() as name, small():
         world = Path(name)
@@ -257,6 +271,7 @@ def measure(options: Options) -> list[Figure]:
         places = {
             **{"model": kept, "database": kept, "write-ahead log": live},
             **{"mapped vectors": coded, "mapped vectors in use": coded},
+            "end of the log": live,
         }
         sound = {}
         for what, place in places.items():

@@ -1,5 +1,6 @@
 """The command ``lookalike serve``: the web page and the API of one collection."""
 
+import ctypes
 import json
 import logging
 import os
@@ -8,7 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 GRACE = 5
 """Seconds that running requests have left once the server is asked to stop."""
+
+_MMAP_THRESHOLD, _LARGE_BLOCK = -3, 4 << 20  # M_MMAP_THRESHOLD of glibc, and bytes
 
 
 _key_option = partial(typer.Option, metavar="KEY", show_envvar=True)
@@ -261,6 +264,9 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
         timeout_keep_alive=10,
         timeout_graceful_shutdown=GRACE,
     )
+    # Else glibc keeps what large uploads once took: it raises its limit with each block set free.
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
     try:
         Server(config).run([door])
     except SystemExit as error:
