@@ -137,11 +137,11 @@ def test_the_commands_and_the_page(outside, pictures, tmp_path):
     )
     try:
         address = json.loads(server.stdout.readline())["address"].rstrip("/")
-        for ranker in ("palette", "visterms"):
+        for ranker, name in (("palette", "palette"), ("visterms", "Details")):
             with urllib.request.urlopen(f"{address}/api/search?like=1&by={ranker}") as answer:
                 assert len(json.load(answer)["matches"]) > 5
             with urllib.request.urlopen(f"{address}/search?like=1&by={ranker}") as page:
-                assert f"selected>{ranker}</option>" in page.read().decode()
+                assert f"selected>{name}</option>" in page.read().decode()
     finally:
         server.terminate()
         server.wait()

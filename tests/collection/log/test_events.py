@@ -22,7 +22,6 @@ def test_an_event_that_never_was(collection, number):
 @pytest.mark.parametrize(
     "read",
     [
-        lambda store: store.search_word("a\ud800b"),
         lambda store: store.queries.thumbnail("u\ud800"),
         lambda store: store.search(Ask(("u\ud800",))),
         lambda store: store.search(Ask((2**70,))),

@@ -83,7 +83,6 @@ def answers(store, token):
         "verdicts": store.votes.verdicts(Ask((8,))),
         "standing": [store.votes.standing().votes, store.votes.standing().judged],
         "albums": [[one.name, sorted(one.members)] for one in store.albums.all()],
-        "duplicates": [group.pictures for group in store.duplicates.find()],
         "log": [[e.number, e.at, e.who, e.undone] for e in store.log.history(100)],
         "thumbnail": hashlib.sha256(store.queries.thumbnail(token)).hexdigest(),
     }

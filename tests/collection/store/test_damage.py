@@ -119,7 +119,7 @@ def test_words_without_learning_are_labels_and_names(collection):
 
 def test_an_album_of_a_word_tells_of_a_damaged_annotator(misspelled):
     store, _ = misspelled
-    album = store.albums.save("Rot", SavedSearch(word="rot"))
+    album = store.albums.save("Rot", SavedSearch(word="rot"), most=20)
     assert len(album.members) >= 8
     assert re.search(REMEDY, album.trouble)
 

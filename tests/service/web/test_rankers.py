@@ -210,7 +210,6 @@ def test_the_page_about_learning_is_about_a_ranker(client, alone, store):
 
 def test_a_word_is_found_by_a_ranker_that_knows_it(client, store):
     page = client.get("/search?word=red&by=brightness").text
-    assert "Tagged (" in page
     assert page.count('class="tile') >= 9
 
 
