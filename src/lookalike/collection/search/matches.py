@@ -115,7 +115,7 @@ class Copies:
     ----------
     picture : int
     paths : tuple of Path
-        The files, the one known longest first.
+        The files, the one with the shortest path first, then the one known longest.
     """
 
     picture: int

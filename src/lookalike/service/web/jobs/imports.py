@@ -229,12 +229,13 @@ class _Tally:
     def tell(self) -> None:
         self._job.result = self._result()
         lines = [f"{self._counts['added']:,} added"]
-        for name, what in (
-            ("known", "already in the collection"),
-            ("copies", "copies"),
-            ("moved", "moved"),
+        for name, one, many in (
+            ("known", *2 * ("already in the collection",)),
+            ("copies", "copy", "copies"),
+            ("moved", *2 * ("moved",)),
         ):
-            lines += [f"{self._counts[name]:,} {what}"] if self._counts[name] else []
+            count = self._counts[name]
+            lines += [f"{count:,} {one if count == 1 else many}"] if count else []
         lines += [f"{self._counts['removed']:,} in the bin"] if self._counts["removed"] else []
         lines += [f"{self.missing:,} missing"] if self.missing else []
         lines += [f"{self._counts['refused']:,} refused"] if self._counts["refused"] else []
