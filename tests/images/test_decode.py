@@ -68,6 +68,31 @@ def test_heic_without_its_package_names_the_install_line(monkeypatch):
         images.decode(HEIC)
 
 
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [
+        ("0000:00:00 00:00:00", None),
+        ("2999:01:01 00:00:00", "2999-01-01T00:00:00"),  # shown as the camera says
+        ("1799:01:01 00:00:00", "1799-01-01T00:00:00"),
+        ("٢٠٢١:٠٧:٠٤ ١٢:٣٠:٥٩", None),
+        *[
+            (text, None)
+            for text in ("2021:13:45 99:99:99", "2021:02:30 10:00:00", "", "2021:07:04")
+        ],
+        *[(text, None) for text in ("a\0b", b"\xff\xfe\x00\xd8")],
+    ],
+)
+def test_a_date_that_can_be_none_leaves_the_picture_without_one(decode, written, taken):
+    exif = Image.Exif()
+    exif.get_ifd(0x8769)[0x9003] = written
+    # A place that is nowhere, beside it.
+    place = exif.get_ifd(0x8825)
+    place[1], place[2], place[3], place[4] = "N", (95.0, 0.0, 0.0), "?", (999.0, 0.0, 0.0)
+    facts = decode(saved(scene(), "JPEG", exif=exif.tobytes())).facts
+    assert facts.taken == taken
+    assert (facts.width, facts.height) == (32, 24)
+
+
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "AVIF", "TIFF"])
 def test_every_orientation_is_displayed_alike(decode, kind, orientation):

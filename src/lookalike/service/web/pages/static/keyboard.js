@@ -1,5 +1,6 @@
 // The keyboard: arrows go from tile to tile, letters vote.
 
+import { favourite } from "./favourites.js";
 import { alike } from "./requests.js";
 import { leave, turn, voteHere, walk } from "./viewer.js";
 import { pan } from "./zoom.js";
@@ -73,6 +74,11 @@ function press(event) {
     case "a": {
       const id = tile?.dataset.id ?? document.querySelector(".viewer")?.dataset.id;
       if (id) location.assign(alike(id));
+      return;
+    }
+    case "s": {
+      const id = tile?.dataset.id ?? document.querySelector(".viewer")?.dataset.id;
+      if (id && !document.body.matches(".reader:not(.voter)")) favourite(id);
       return;
     }
     case "u": case "+":

@@ -2,6 +2,7 @@
 
 import { startAlbums } from "./albums.js";
 import { startDuplicates } from "./duplicates.js";
+import { startFavourites } from "./favourites.js";
 import { startFolders } from "./folders.js";
 import { startGrid } from "./grid.js";
 import { startJobs } from "./jobs.js";
@@ -10,6 +11,7 @@ import { listenForTrouble, toast } from "./notices.js";
 import { startObjects } from "./objects.js";
 import { startSearch } from "./search.js";
 import { startSelection } from "./selection.js";
+import { startSlides } from "./slides.js";
 import { startViewer } from "./viewer.js";
 import { startVoting } from "./votes.js";
 
@@ -108,6 +110,8 @@ startSelection();
 startAlbums();
 startDuplicates();
 startFolders();
+startFavourites();
+startSlides();
 startKeys();
 tellTimes();
 document.body.addEventListener("htmx:afterSettle", tellTimes);
