@@ -4,11 +4,12 @@ The names of the classes of objects as queries, in English and, by the table bel
 French and Spanish; those of them that are no built-in word; and the words of a picture of the test
 part of snapshots, as a sentence, to find it among 600. A ranking is the product's own
 (``Collection.search_word``), with what it leaves out last. What settles how a text is read (NEAREST
-and SOFTNESS of collection/search/reading.py) was chosen on the training part of snapshots and tried
-on objects; MIN_STANDOUT on words made up, names of places and everyday words.
+and SOFTNESS of collection/search/reading.py) was chosen on the training part of snapshots and
+looked at on objects; MIN_STANDOUT on words made up, names of places and everyday words.
 """
 
 import csv
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -133,9 +134,9 @@ def sentences(folder: Path, options: Options) -> list[Figure]:
     files = [options.data / "snapshots" / row["file"] for row in rows]
     with collection_of(folder / "snapshots", files) as store:
         ranks = []
-        for row, file in zip(rows, files, strict=True):
-            found = [match.path.name for match in store.search_word(text_of(row), MANY)]
-            name = file.name
+        for number, row in enumerate(rows):
+            found = [match.path.stem for match in store.search_word(text_of(row), MANY)]
+            name = f"{number:05d}"
             ranks.append(found.index(name) if name in found else (len(found) + len(files)) // 2)
     of = f"{len(files)} pictures; by chance {10 / len(files):.3f}"
     return [
@@ -159,7 +160,7 @@ def collection_of(folder: Path, files: list[Path]) -> Collection:
     plain = folder.with_name(f"{folder.name}-files")
     plain.mkdir()
     for number, file in enumerate(files):
-        (plain / f"{number:05d}-{file.name}").symlink_to(file)
+        shutil.copyfile(file, plain / f"{number:05d}{file.suffix}")
     store = Collection.create(folder)
     store.add([plain])
     return store

@@ -55,7 +55,6 @@ class Vocabulary:
             for key in dict.fromkeys(map(_key, names)):
                 self._rows.setdefault(key, []).append(row)
         self._names = {_key(name): name for names, _ in named for name in names}
-        self.names = tuple((name, row) for row, (names, _) in enumerate(named) for name in names)
 
     @classmethod
     def read(cls, path: Path, classes: int) -> Vocabulary:

@@ -113,8 +113,11 @@ def checked(
             raise InvalidInput("Collection.save_album: give an ask or a word, not both.")
     if saved.word is not None and not label_name(saved.word):
         raise InvalidInput(f"Collection.save_album: a word must be text; got {saved.word!r:.80}.")
-    if saved.word is not None:
-        check_text(saved.word)
+    if saved.word is not None and first_control(check_text(saved.word)) is not None:
+        raise InvalidInput(
+            f"Collection.save_album: a word must not contain control characters; got "
+            f"{saved.word!r:.80}. Leave them out."
+        )
     if saved == SavedSearch() and not ids:
         raise InvalidInput("Collection.save_album: give a search, a filter or pictures to save.")
     if saved.by is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -27,18 +28,18 @@ MAX_TOGETHER = 6
 NEAREST, SOFTNESS = 30, 0.08
 """How many words a text is read as, with the weights exp(cosine / softness), which sum to one."""
 
-MIN_STANDOUT = 3.3
+MIN_STANDOUT = 3.4
 """How far the nearest word must stand out among all built-in ones, in standard deviations.
 
-Of 23 made-up words and names of places 5 stand out so far; of 24 everyday words in four languages
-one does not, and of the 26 names of ``objects`` that are no built-in words, 5 rare ones do not.
+Of 16 made-up words and names of people and places 7 stand out so far; of 24 everyday words in four
+languages 5 do not, nor 6 rare ones of the 26 names of ``objects`` that are no built-in words.
 """
 
 SENTENCE = 5
 """Words from which a text is a sentence; with fewer it is one if it has a word such as ``with``."""
 
-MIN_SHOWN = 0.04
-"""Words of less weight count, but are not shown."""
+MIN_SHOWN, MAX_SHOWN = 0.03, 6
+"""Words of less weight, and more of them, count, but are not shown."""
 
 _STOP_WORDS = (
     "a an the and or of in on at to by with without for from is are my some",
@@ -48,6 +49,8 @@ _STOP_WORDS = (
 )
 STOP_WORDS = frozenset(word for line in _STOP_WORDS for word in line.split())
 """Words that mean nothing by themselves, in English, German, French and Spanish."""
+
+_DIGIT = re.compile(r"\d")
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +68,8 @@ class Meaning:
     @property
     def shown(self) -> tuple[ReadWord, ...]:
         """The words that count most; the nearest in any case."""
-        return tuple(w for w in self.words if w.weight >= MIN_SHOWN) or self.words[:1]
+        telling = tuple(w for w in self.words[:MAX_SHOWN] if w.weight >= MIN_SHOWN)
+        return telling or self.words[:1]
 
 
 class Meanings:
@@ -73,27 +77,27 @@ class Meanings:
 
     Parameters
     ----------
-    words : iterable of (text, word, source)
-        Texts, and the words they stand for: synonyms stand for the same word.
+    words : iterable of (word, source)
     """
 
-    def __init__(self, words: Iterable[tuple[str, str, Source]]) -> None:
-        unique = {(word_key(text), source): (text, word, source) for text, word, source in words}
+    def __init__(self, words: Iterable[tuple[str, Source]]) -> None:
+        unique = {(word_key(word), source): (word, source) for word, source in words}
         # A vocabulary stays the same and is long; what people name comes and goes.
-        self._words = sorted(unique.values(), key=lambda word: word[2] != "start")
+        self._words = sorted(unique.values(), key=lambda one: one[1] != "start")
 
     def near(self, text: str, strike: frozenset[str]) -> Meaning | None:
         """Return what a text is near in meaning, but not to struck words; None for nothing."""
         memory = text_memory()
-        if memory is None or not self._words:
+        # A number, or a word with one, is a name.
+        if memory is None or not self._words or _DIGIT.search(text):
             return None
         vector = memory.encode([text])[0]
         mean, deviation = _background(vector)
-        likeness: dict[tuple[str, Source], float] = {}
-        for (_, word, source), cosine in zip(self._words, self._vectors @ vector, strict=True):
-            if word_key(word) not in strike:
-                before = likeness.get((word, source), -1.0)
-                likeness[word, source] = max(before, float(cosine))
+        likeness = {
+            one: float(cosine)
+            for one, cosine in zip(self._words, self._vectors @ vector, strict=True)
+            if word_key(one[0]) not in strike
+        }
         best = sorted(likeness.items(), key=lambda item: (-item[1], item[0]))[:NEAREST]
         if not best or not vector.any() or best[0][1] < mean + MIN_STANDOUT * deviation:
             return None
@@ -109,8 +113,8 @@ class Meanings:
     def _vectors(self) -> NDArray[np.float32]:
         memory = text_memory()
         assert memory is not None
-        start = [text for text, _, source in self._words if source == "start"]
-        others = [text for text, _, source in self._words if source != "start"]
+        start = [word for word, source in self._words if source == "start"]
+        others = [word for word, source in self._words if source != "start"]
         parts = [memory.vocabulary(start)] if start else []
         parts += [memory.encode(others)] if others else []
         return np.concatenate(parts)
@@ -134,7 +138,7 @@ def _background(vector: NDArray[np.float32]) -> tuple[float, float]:
 
     memory = text_memory()
     assert memory is not None
-    cosines = memory.vocabulary([name for name, _ in imagenet().names]) @ vector
+    cosines = memory.vocabulary(imagenet().words) @ vector
     return float(cosines.mean()), float(cosines.std())
 
 

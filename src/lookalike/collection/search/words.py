@@ -269,9 +269,15 @@ def _spellings(session: Session, text: str) -> list[str]:
     """Return the labels that a text may mean: itself, else those alike but for accents."""
     if labels.is_label(session.database, text):
         return [text]
-    key = plain_key(text)
-    used = session.answers.read(labels.labels_used)
-    return [label for label, _ in used if plain_key(label) == key]
+    plain = session.answers.get(("plain labels",), lambda: _plain_labels(session))
+    return plain.get(plain_key(text), [])
+
+
+def _plain_labels(session: Session) -> dict[str, list[str]]:
+    result: dict[str, list[str]] = {}
+    for label, _ in session.answers.read(labels.labels_used):
+        result.setdefault(plain_key(label), []).append(label)
+    return result
 
 
 def _combined(
@@ -370,8 +376,17 @@ class _Knowing:
         missing = None if known else trouble
         return cls(session, by, learned, strike, annotators, starts, missing, own)
 
+    @cached_property
+    def _answers(self) -> dict[str, bool]:
+        return {}
+
     def knows(self, term: str) -> bool:
         """Return whether a text is one word: given to a picture, learned, or a start word."""
+        if term not in self._answers:
+            self._answers[term] = self._knows(term)
+        return self._answers[term]
+
+    def _knows(self, term: str) -> bool:
         return word_key(term) not in self.strike and bool(
             any(_has(annotator, term) for _, annotator in self.annotators)
             or any(start.vocabulary.find(term) is not None for _, start in self.starts)
@@ -397,15 +412,14 @@ class _Knowing:
             ("meanings", self.by, self.learned), lambda: Meanings(self._words())
         )
 
-    def _words(self) -> Iterator[tuple[str, str, Source]]:
+    def _words(self) -> Iterator[tuple[str, Source]]:
         for _, start in self.starts:
-            yield from (
-                (name, start.vocabulary.words[row], "start") for name, row in start.vocabulary.names
-            )
+            # Not synonyms: "orang" and "tit" are near "person" and "woman" in meaning.
+            yield from ((word, "start") for word in start.vocabulary.words)
         for _, annotator in self.annotators:
-            yield from ((word, word, "learned") for word in annotator.words_)
+            yield from ((word, "learned") for word in annotator.words_)
         for word, _ in self.session.answers.read(labels.labels_used)[:MAX_NAMES]:
-            yield word, word, "given"
+            yield word, "given"
 
     def fits(self, terms: list[str], ids: Ids) -> tuple[dict[str, _Fit], dict[str, Reading]]:
         """Return how terms fit pictures, but for those nothing is known of, and their readings."""
