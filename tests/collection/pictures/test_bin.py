@@ -8,7 +8,7 @@ import pytest
 from lookalike.collection import Ask, Collection, Filter
 from lookalike.collection.log.duplicates import pictures_apart
 from lookalike.collection.store import uploads
-from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
+from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, NotFound
 from tests.collection.beside import beside, stored_rows, write_rows
 from tests.collection.colours import Colours, picture
 from tests.collection.teaching import QUICK
@@ -34,6 +34,14 @@ def said(collection):
     collection.learn(folders=True, settings=QUICK)
     collection.vote(Ask((1,)), picked=[2], rejected=[20])
     return collection
+
+
+def test_a_damaged_log_that_cannot_be_deleted_is_told(collection):
+    collection.remove([1])
+    (collection.path / "damaged-log" / "inside").mkdir(parents=True)
+    with pytest.raises(CollectionError, match="delete it by hand"):
+        collection.bin.empty()
+    assert collection.bin.count() == 0
 
 
 def test_what_is_removed_is_out_of_sight_and_comes_back_whole(said):

@@ -257,7 +257,13 @@ class Database:
         # A connection of its own: a writer may need the shared one before it lets us go on.
         with _explained(self._path), closing(_connect(self._path)) as connection:
             (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        self._damaged.unlink(missing_ok=True)
+        try:
+            self._damaged.unlink(missing_ok=True)
+        except OSError as error:
+            raise CollectionError(
+                f"Cannot delete {self._damaged}, which may hold what was erased: "
+                f"{error.strerror or error}. All else is erased; delete it by hand."
+            ) from error
         if busy:
             _log.warning("%s: the log was not emptied, since another process reads", self._path)
 
