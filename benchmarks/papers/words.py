@@ -4,12 +4,16 @@ Every method learns from the training part; its settings are chosen by mean aver
 the validation part; then it learns from both, with three seeds, and is judged on the test part.
 ``Collection.learn`` holds out a fifth of both parts to judge by, then learns once more from all.
 ``--quick`` judges on the validation part of clipart, so that only a full run uses the test parts.
+
+"By hand" is how people tag: of a collection of all pictures of a set, each of twelve words, drawn
+by a seed, is given to 8 to 40 pictures of the parts to learn from that show it, and nothing else is
+said of these. Judged is what is then said of all others, and of those of the test part alone.
 """
 
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,10 +27,13 @@ from sklearn.multiclass import OneVsRestClassifier
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from oasis import embedded
+
 from bench import Figure, Options, main
 from lookalike.annotation import WSABIE, Annotator, LinearRanker, Ridge
 from lookalike.collection import Gate
 from lookalike.collection.log.examples import Named
+from lookalike.collection.store.models import NewModel
 from lookalike.collection.training.choosing import AUTO, CANDIDATES, best_of, new_annotators
 from lookalike.collection.training.growing import HOLD_BACK
 from lookalike.collection.training.judging import judge_words, word_figures
@@ -34,15 +41,20 @@ from lookalike.collection.training.teaching import teach_words
 from lookalike.collection.vectors.space import REDUCED
 from lookalike.core.progress import silent
 from lookalike.evaluate import evaluate_annotation
-from lookalike.features import Reduction
+from lookalike.features import Embedding, Reduction
 from tagged_sets import Part as LabelledPart
 from tagged_sets import Task as LabelledTask
 from tagged_sets import clipart, groceries, snapshots
 
 Aims = dict[str, float]
 Words = list[set[str]]
+Seeds = Iterable[int]
 
 SEEDS = (0, 1, 2)
+SEEDS_BY_HAND = range(10)
+WORDS_BY_HAND, BY_HAND = 12, (8, 40)
+"""Words that are tagged by hand, and the least and most pictures of each."""
+SAID, MIN_SAYINGS, MIN_RIGHT = 0.8, 20, 0.65
 SURE = (0.75, 0.85)
 """Words of these confidences are those said to be right with 0.8."""
 
@@ -180,11 +192,24 @@ def taught(part: Part, seed: int) -> Run:
     It trains all candidates, chooses, tunes and calibrates on what it holds out, and trains the
     chosen one once more from all.
     """
-    ranker: Any = SimpleNamespace(vectors=lambda ids: part.reduced[ids])
+    ranker = ranker_of(part.reduced, np.arange(len(part.words)))
     begin = time.process_time()
-    new = teach_words(
+    new = learned(named(part), ranker, seed)
+    if not isinstance(new.model, Annotator):
+        raise SystemExit(new.trial.reason)
+    return Run(new.model, time.process_time() - begin, new.trial.reason)
+
+
+def ranker_of(vectors: NDArray[np.float32], ids: NDArray[np.int64]) -> Any:
+    """Return what ``teach_words`` asks of a ranker that has described some pictures."""
+    return SimpleNamespace(vectors=lambda some: vectors[some], plain=SimpleNamespace(ids=ids))
+
+
+def learned(words: Named, ranker: Any, seed: int) -> NewModel:
+    """Learn words by the code of ``Collection.learn``."""
+    return teach_words(
         new_annotators(AUTO, seed),
-        named(part),
+        words,
         ranker,
         None,
         current=None,
@@ -193,9 +218,80 @@ def taught(part: Part, seed: int) -> Run:
         gate=Gate(),
         progress=silent,
     )
-    if not isinstance(new.model, Annotator):
-        raise SystemExit(new.trial.reason)
-    return Run(new.model, time.process_time() - begin, new.trial.reason)
+
+
+def tagged_by_hand(words: Words, able: NDArray[np.bool_], seed: int) -> dict[int, list[str]]:
+    """Return the words that a person gives: twelve, each to 8 to 40 pictures that show it."""
+    rng = np.random.default_rng(seed)
+    uses: dict[str, list[int]] = {}
+    for row in np.flatnonzero(able).tolist():
+        for word in words[row]:
+            uses.setdefault(word, []).append(row)
+    common = sorted(word for word, rows in uses.items() if len(rows) >= 2 * BY_HAND[0])
+    result: dict[int, list[str]] = {}
+    for place in rng.permutation(len(common))[:WORDS_BY_HAND]:
+        rows = rng.permutation(uses[common[place]])
+        most = min(int(rng.integers(BY_HAND[0], BY_HAND[1] + 1)), len(rows) // 2)
+        for row in rows[:most].tolist():
+            result.setdefault(row, []).append(common[place])
+    return result
+
+
+def by_hand(
+    name: str, vectors: NDArray[np.float32], words: Words, test: NDArray[np.bool_], seeds: Seeds
+) -> list[Figure]:
+    """Judge what is said of the pictures of a collection of which a few were tagged."""
+    X = Reduction(dimension=REDUCED).fit(vectors, parent="benchmark").apply(vectors)
+    said: list[tuple[float, bool, bool]] = []
+    by_word: list[list[bool]] = []
+    for seed in seeds:
+        labels = tagged_by_hand(words, ~test, seed)
+        new = learned(Named.of_labels(labels), ranker_of(X, np.arange(len(X))), seed)
+        if not new.trial.published or not isinstance(new.model, Annotator):
+            continue
+        others = np.setdiff1d(np.arange(len(X)), [*labels])
+        sure: dict[str, list[bool]] = {}
+        for row, tags in zip(others, new.model.annotate(X[others], WORDS_BY_HAND), strict=True):
+            for tag in tags:
+                right = tag.word in words[row]
+                said.append((tag.confidence, right, bool(test[row])))
+                if tag.confidence >= SAID:
+                    sure.setdefault(tag.word, []).append(right)
+        by_word += [some for some in sure.values() if len(some) >= MIN_SAYINGS]
+    confidence, true, is_test = (np.array(column) for column in zip(*said, strict=True))
+    what, result = f"{name}, by hand: words said with {SAID} or more", []
+    for whom, rows in (("all others", is_test >= 0), ("test part", is_test)):
+        some = rows & (confidence >= SAID)
+        near = rows & (confidence >= SURE[0]) & (confidence < SURE[1])
+        note = f"of {some.sum():,}; said with {SURE[0]} to {SURE[1]}: "
+        note += f"{true[near].mean():.3f} of {near.sum():,}"
+        result.append(Figure(f"{what}, right, {whom}", float(true[some].mean()), ">=", 0.75, note))
+    good = [float(np.mean(some)) >= MIN_RIGHT for some in by_word]
+    note = f"{sum(good)} of {len(good)}; lowest " + ", ".join(
+        f"{sum(some)}/{len(some)}" for some in sorted(by_word, key=np.mean)[:4]
+    )
+    figure = f"{what}, {MIN_SAYINGS} times or more: share of words right at {MIN_RIGHT} or more"
+    result.append(Figure(figure, float(np.mean(good)) if good else 1.0, ">=", 1.0, note))
+    return result
+
+
+def sets_by_hand(options: Options) -> list[Figure]:
+    """Tag pictures of each set by hand."""
+    found = []
+    for one in (snapshots, groceries, clipart):
+        task = one(options.data, "embedding")
+        parts = (task.train, task.validation, task.test)
+        words = [some for part in parts for some in part.words(task.words)]
+        test = np.repeat([False, False, True], [part.vectors.shape[0] for part in parts])
+        vectors = np.concatenate([part.vectors.toarray() for part in parts])
+        name = task.name.partition(",")[0]
+        found += by_hand(name, vectors, words, test, SEEDS_BY_HAND)
+    files = sorted((options.data / "objects" / "images").glob("*/*"))
+    test = np.random.default_rng(0).random(len(files)) < 0.3
+    vectors = np.asarray(embedded(files, Embedding()), np.float32)
+    return found + by_hand(
+        "objects", vectors, [{f.parent.name} for f in files], test, SEEDS_BY_HAND
+    )
 
 
 def taught_before(part: Part, seed: int) -> Run:
@@ -321,7 +417,8 @@ def measure(options: Options) -> list[Figure]:
         for model in new_annotators(AUTO, 0).values():
             model.fit(np.eye(8), ["a", "b"] * 4)
         tasks = (one(options.data, "embedding") for one in sets)
-        return [figure for task in tasks for figure in judged(options, task)]
+        found = [figure for task in tasks for figure in judged(options, task)]
+        return found if options.quick else found + sets_by_hand(options)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation._fast.top import keep_top
+from lookalike.annotation.chances import Chances
 from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.glance import Glance
 from lookalike.annotation.held_out import Split, hold_out
@@ -64,6 +65,8 @@ class Annotator(Stored, Estimator):
         What was tried, such as the number of passes, and its held-out precision at 1.
     confidence_ : Confidence or None
         Turns scores into confidence; None if too few pictures were held out.
+    chances_ : Chances or None
+        Confidence among all pictures of a collection; if there is one it is used instead.
     judged_ : Annotator or None
         The annotator before it learned from the pictures that judge it; None if it has not.
     """
@@ -75,6 +78,7 @@ class Annotator(Stored, Estimator):
     n_features_in_: int
     history_: Sequence[tuple[int, float]] = ()
     confidence_: Confidence | None = None
+    chances_: Chances | None = None
     judged_: Annotator | None = None
 
     _numbers: tuple[tuple[str, ...], dict[str, int]] = ((), {})
@@ -112,12 +116,18 @@ class Annotator(Stored, Estimator):
             judged = Lessons.judging(who, width, lessons.words, *validation)
             split = Split(lessons, lessons, judged)
         self._learn(split, rng, progress)
+        self.chances_ = None
         return self
 
     @property
     def refits(self) -> bool:
         """Whether :meth:`refitted` can be called: what held-out pictures choose is a setting."""
         return False
+
+    @property
+    def has_confidence(self) -> bool:
+        """Whether it is known how sure words are."""
+        return self.confidence_ is not None or self.chances_ is not None
 
     @property
     def as_judged(self) -> Annotator:
@@ -182,6 +192,8 @@ class Annotator(Stored, Estimator):
     ) -> list[list[Tag]]:
         """Return up to k words for each picture, best first, with sufficient confidence.
 
+        Where :attr:`chances_` were learned, the surest comes first.
+
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
@@ -197,7 +209,7 @@ class Annotator(Stored, Estimator):
                 f"got {min_confidence!r}."
             )
         checked = self._vectors(X)
-        if min_confidence > 0 and self.confidence_ is None:
+        if min_confidence > 0 and not self.has_confidence:
             raise InvalidInput(
                 f"{type(self).__name__}: min_confidence must be 0, since too few pictures were "
                 f"held out to learn confidence. Learn from more pictures, or leave it at 0."
@@ -208,7 +220,12 @@ class Annotator(Stored, Estimator):
             best = self._room(len(scores), k)
             keep_top(scores, 0, best.scores, best.words)
             sure = np.full(best.scores.shape, np.nan)
-            if self.confidence_ is not None:
+            if self.chances_ is not None:
+                sure = self.chances_.of(checked[rows], best.words)
+                picture, order = np.arange(len(sure))[:, None], np.argsort(-sure, axis=1)
+                best = Ranking(best.words[picture, order], best.scores[picture, order])
+                sure = sure[picture, order]
+            elif self.confidence_ is not None:
                 sure = self.confidence_.of(best.scores, scores)
             tags += [
                 [
@@ -228,6 +245,21 @@ class Annotator(Stored, Estimator):
         check_fitted(self)
         judged = Lessons.judging(type(self).__name__, self.n_features_in_, self.words_, X, y)
         self.confidence_ = self._confidence_from(judged) or self.confidence_
+        return self
+
+    def learn_chances(self, X: ArrayLike | sp.spmatrix, y: Any, others: Vectors) -> Self:
+        """Learn how sure words are among all pictures of a collection.
+
+        Parameters
+        ----------
+        X, y
+            Pictures that have words, and these, as for :meth:`fit`.
+        others : array or sparse matrix
+            Pictures without words.
+        """
+        check_fitted(self)
+        lessons = Lessons.judging(type(self).__name__, self.n_features_in_, self.words_, X, y)
+        self.chances_ = Chances.learned(lessons.vectors, lessons.has, others)
         return self
 
     def word_number(self, word: str) -> int:
@@ -295,6 +327,8 @@ class Annotator(Stored, Estimator):
             "history": list(self.history_),
             "confidence": None if self.confidence_ is None else self.confidence_.written(),
         }
+        if self.chances_ is not None:
+            arrays = {**arrays, **self.chances_.arrays()}
         if self.judged_ is not None:
             inside, common["judged"] = self.judged_.inside("judged")
             arrays = {**arrays, **inside}
@@ -304,6 +338,8 @@ class Annotator(Stored, Estimator):
         self.words_ = unpack_words(arrays["words"], stored_whole(learned["words"]))
         self.history_ = [(int(at), float(figure)) for at, figure in learned["history"]]
         self.confidence_ = Confidence.read(learned["confidence"])
+        if Chances.is_in(arrays):
+            self.chances_ = Chances.read(arrays, len(self.words_))
         if "judged" in learned:
             self.judged_ = self.from_inside(arrays, learned["judged"], "judged")
         self._restore_own(arrays, learned)
@@ -400,13 +436,3 @@ def check_fitted(annotator: Annotator) -> None:
 def _products(pictures: Vectors, words: NDArray[np.float32]) -> NDArray[np.float32]:
     products: NDArray[np.float32] = np.asarray(pictures @ words.T, dtype=np.float32)
     return products
-
-
-def check_matrix(name: str, matrix: NDArray[Any], *, rows: int | None = None) -> None:
-    """Raise ValueError unless an array from a file is a finite float32 matrix."""
-    if matrix.dtype != np.float32 or matrix.ndim != 2 or not matrix.size:
-        raise ValueError(f"{name} is {matrix.dtype} of shape {matrix.shape}, not a float32 matrix")
-    if rows is not None and len(matrix) != rows:
-        raise ValueError(f"{name} has {len(matrix)} rows for {rows} words")
-    if not np.isfinite(matrix).all():
-        raise ValueError(f"{name} is not finite")

@@ -25,6 +25,7 @@ from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState
 from lookalike.core.stored import NOT_WHOLE, Arrays, Learned
+from lookalike.core.vectors import Vectors
 
 MAX_TRIED = 1001
 """The most weightings to try: steps of a tenth for five models, coarser for more."""
@@ -109,6 +110,10 @@ class Ensemble(Annotator):
             if weight:
                 total += weight * model.word_queries(words)
         return total
+
+    def learn_chances(self, X: ArrayLike | sp.spmatrix, y: Any, others: Vectors) -> Self:
+        """Do nothing: an ensemble keeps the confidence of its weighted scores."""
+        return self
 
     def save(self, path: str | Path, *, fingerprint: str = "") -> None:
         """Save to a folder: a file for each model, and last ``ensemble.json``, which lists them."""

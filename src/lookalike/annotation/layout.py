@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookalike.annotation._fast.wsabie import Pictures
 from lookalike.core import sparse as sp
@@ -60,3 +61,13 @@ def check_constant(who: str, constant: Any) -> float:
             f"{who}: constant must be 0, or above 0 and finite; got {constant!r:.80}."
         )
     return float(constant)
+
+
+def check_matrix(name: str, matrix: NDArray[Any], *, rows: int | None = None) -> None:
+    """Raise ValueError unless an array from a file is a finite float32 matrix."""
+    if matrix.dtype != np.float32 or matrix.ndim != 2 or not matrix.size:
+        raise ValueError(f"{name} is {matrix.dtype} of shape {matrix.shape}, not a float32 matrix")
+    if rows is not None and len(matrix) != rows:
+        raise ValueError(f"{name} has {len(matrix)} rows for {rows} words")
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} is not finite")

@@ -17,10 +17,9 @@ from lookalike.annotation.base import (
     InnerProductAnnotator,
     Ranking,
     check_fitted,
-    check_matrix,
 )
 from lookalike.annotation.held_out import Matrix, Split, clearly_worse, precision
-from lookalike.annotation.layout import MAX_LENGTH, lay_out, mean_length
+from lookalike.annotation.layout import MAX_LENGTH, check_matrix, lay_out, mean_length
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import read_words
 from lookalike.core import sparse as sp
@@ -286,6 +285,7 @@ class LinearRanker(LinearAnnotator):
         """
         if not hasattr(self, "words_"):
             return self.fit(X, y)
+        self.chances_ = None
         self._check_parameters()
         check_whole("LinearRanker", "epochs", epochs, 1)
         vectors = self._vectors(X)

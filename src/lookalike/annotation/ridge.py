@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.annotation.base import Annotator, check_matrix
+from lookalike.annotation.base import Annotator
 from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.held_out import Matrix, Split, average_precision
-from lookalike.annotation.layout import check_constant, mean_length, widened
+from lookalike.annotation.layout import check_constant, check_matrix, mean_length, widened
 from lookalike.annotation.lessons import blocks
 from lookalike.annotation.regression import (
     DIRECT,
@@ -115,6 +115,7 @@ class Ridge(Annotator):
         """
         if not hasattr(self, "words_"):
             return self.fit(X, y)
+        self.chances_ = None
         if self._gram is None:
             raise InvalidInput(
                 f"Ridge cannot learn incrementally from vectors of {DIRECT} numbers or more. "

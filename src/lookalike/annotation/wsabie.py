@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookalike.annotation.base import InnerProductAnnotator, check_fitted, check_matrix
+from lookalike.annotation.base import InnerProductAnnotator, check_fitted
 from lookalike.annotation.held_out import Matrix, Split
-from lookalike.annotation.layout import check_constant, widened
+from lookalike.annotation.layout import check_constant, check_matrix, widened
 from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.odds import odds_of
 from lookalike.annotation.parts import Parts
@@ -235,6 +235,7 @@ class WSABIE(InnerProductAnnotator):
         """
         if not hasattr(self, "words_"):
             return self.fit(X, y)
+        self.chances_ = None
         self._check_parameters()
         check_whole("WSABIE", "epochs", epochs, 1)
         scale = 1 / np.sqrt(self.mean_length_)

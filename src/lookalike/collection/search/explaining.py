@@ -250,7 +250,7 @@ class Case:
 
     def _words(self) -> Iterator[str]:
         """Name words that the annotator is sure of for both."""
-        if self._annotator is None or self._annotator.confidence_ is None:
+        if self._annotator is None or not self._annotator.has_confidence:
             return
         of_query, of_picture = (
             {

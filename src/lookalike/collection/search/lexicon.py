@@ -67,7 +67,7 @@ class Lexicon:
 
         A half; 0 where all that is known are learned words of unknown confidence.
         """
-        is_unsure = self.annotator is not None and self.annotator.confidence_ is None
+        is_unsure = self.annotator is not None and not self.annotator.has_confidence
         return 0.0 if is_unsure and self.start is None else MIN_SURE
 
     def tags(
@@ -93,7 +93,7 @@ class Lexicon:
     ) -> list[list[PictureTag]]:
         """Return learned words for pictures, as :meth:`tags` does."""
         annotator = self.annotator
-        if annotator is None or (annotator.confidence_ is None and least > 0):
+        if annotator is None or (not annotator.has_confidence and least > 0):
             return [[] for _ in range(len(ids) + len(records))]
         parts: list[Vectors] = [self.ranker.vectors(ids)]
         if records:

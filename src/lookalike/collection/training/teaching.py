@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lookalike.annotation.base import Annotator
+from lookalike.annotation.chances import MAX_OTHERS
 from lookalike.collection.log.examples import Alike, Named, Split
 from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.ranker import Ranker
@@ -21,6 +24,7 @@ from lookalike.collection.training.judging import (
     similarity_figures,
     word_figures,
 )
+from lookalike.collection.vectors.queries import spread
 from lookalike.core.progress import Progress, part_of
 from lookalike.core.seeds import generator
 from lookalike.core.stored import parameters
@@ -127,7 +131,7 @@ def teach_words(
     best is also cross-validated beside them. Each is tuned and learns its confidence on the side
     held out, and the best is chosen there: the annotator in use had the same advantage. What passes
     the gate is then fitted once more, from both sides with the same settings, and keeps the
-    annotator that was judged, to be judged by.
+    annotator that was judged, to be judged by. How sure it is is learned among all pictures.
     Where what is known does not allow that, the trial says why it failed.
     """
     rng = generator(settings["random_state"])
@@ -169,6 +173,9 @@ def teach_words(
     model = annotators[chosen]
     if published and model.refits:
         model = model.refitted(X[split.train], taught, (held, judges))
+    if published:
+        others = spread(np.setdiff1d(ranker.plain.ids, words.ids).tolist(), MAX_OTHERS)
+        model.learn_chances(X, words.relevance, ranker.vectors(np.array(others, np.int64)))
     return NewModel(
         kind="words",
         trial=trial,
