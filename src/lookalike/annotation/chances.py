@@ -28,8 +28,8 @@ Of pictures tagged at random it is .9 to 1.6, of twelve words given to 8 to 40 p
 """
 
 TELLING, PRIOR = 1.5, 3.0
-"""Deviations above the mean from which a word counts that is not the likeliest of its picture; and
-how strongly log odds are left as they are."""
+"""Deviations above the mean from which a word counts that is not among its picture's likeliest two;
+and how strongly log odds are left as they are."""
 
 MIN_OTHERS = 20
 """The minimum number of pictures without words to tell from how words fit any picture."""
@@ -152,7 +152,8 @@ def _brought(
     share = float(np.clip((likeness - UNLIKE) / (LIKE - UNLIKE), 0, 1))
     if share == 0:
         return 1.0, 0.0
-    counted = telling | (tagged == tagged.max(axis=1, keepdims=True))
+    second = np.sort(tagged, axis=1)[:, -2:][:, :1]
+    counted = telling | (tagged >= second)
     z, y = tagged[counted], true[counted]
 
     def surprise(x: NDArray[np.float64]) -> float:
