@@ -32,7 +32,9 @@ def test_tags_of_what_is_in_the_collection_and_of_what_is_not(collection, pictur
     (pictures / "notes.txt").touch()
     sources = [foreign, broken, pictures, tmp_path / "*.gif"]
     told = []
-    found = collection.words.tag(sources, 2, progress=lambda *some: told.append(some))
+    found = collection.words.tag(
+        sources, 2, min_confidence=0.0, progress=lambda *some: told.append(some)
+    )
     assert [picture.path for picture in found.pictures][:2] == [
         foreign,
         path.with_name("blau-0.png"),
@@ -48,8 +50,8 @@ def test_tags_of_what_is_in_the_collection_and_of_what_is_not(collection, pictur
     best = [(picture.path.parent.name, picture.tags[0].word) for picture in found.pictures[1:]]
     assert np.mean([folder == word for folder, word in best]) > 0.9
     assert found.pictures[0].tags[0].word == "blau"
-    scores = [tag.score for tag in found.pictures[0].tags]
-    assert scores == sorted(scores, reverse=True)
+    sure = [tag.confidence for tag in found.pictures[0].tags]
+    assert sure == sorted(sure, reverse=True)
 
 
 def test_tags_do_not_depend_on_blocks_nor_on_company(
