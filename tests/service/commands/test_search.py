@@ -128,13 +128,22 @@ def test_search_by_a_word_writes_a_sheet(run, photos, learned, changeable, tmp_p
     assert sheet.read_text().count("<img") == 0
 
 
-@pytest.mark.parametrize("arguments", [["x.png", "--word", "y"], []])
-def test_search_by_one_of_both(run, arguments):
+@pytest.mark.parametrize("arguments", [["--word", "y", "--explain"], []])
+def test_search_needs_a_picture_or_words(run, arguments):
     ran = run("search", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert "Usage" in ran.err
     told = run("search", *arguments, "--json")
     assert told.code == told.json["exit_code"] == 2
+
+
+def test_search_by_a_picture_and_words(run, photos, learned):
+    picture = photos / "red" / "0.png"
+    found = run("search", picture, "--word", "green", "--weight", 0.9, "-c", learned, "--json").json
+    assert found["matches"][0]["path"].split("/")[-2] == "green"
+    assert found["counts"]["terms"] == ["green"]
+    without = run("search", picture, "--word", "-green", "-c", learned, "--json").json
+    assert not any("/green/" in match["path"] for match in without["matches"])
 
 
 def test_start_words_of_the_default_model(run, photos, tmp_path):
