@@ -39,6 +39,7 @@ def typed(tmp_path_factory):
             "Café": ("Müller0",),
             "beach": ("rot0", "Müller1", "Müller2", "Müller3"),
             "man with a hat": ("Beach trip3",),
+            "woman with a hat": ("Beach trip3",),  # each is near the other in meaning
         }.items():
             store.label([by_name[name] for name in names], word)
         store.albums.save("Best", pictures=[by_name["rot2"]])

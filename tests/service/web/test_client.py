@@ -161,7 +161,7 @@ def test_a_job_that_fails_or_is_stopped_raises(client, server, photos):
 def test_errors_are_those_of_a_collection(client, server, tmp_path):
     with pytest.raises(NotFound, match="99"):
         client.picture(99)
-    with pytest.raises(InvalidInput, match="neither"):
+    with pytest.raises(InvalidInput, match="give like"):
         client.search()
     with pytest.raises(InvalidInput, match="k"):
         client.search(1, k=0)

@@ -168,6 +168,11 @@ def load_album(session: Session, row: AlbumRow, among: Among) -> Album:
 
 def search_ids(session: Session, search: SavedSearch, among: Among) -> NDArray[np.int64]:
     """Return all that a search finds, best first, or all that a filter lets pass, rising."""
+    if search.word is not None and search.ask is not None:
+        raise InvalidInput(
+            "Collection.queries.all_of: a search by pictures and words, both at once, ranks all "
+            "pictures. Name those that are meant."
+        )
     if search.word is not None:
         return _by_word(session, search, among)
     chosen = among(search.where)

@@ -460,13 +460,16 @@ class _Knowing:
             total += _spread(ids, classes.ids, sure)
         others = [one for one in meaning.words if one.source != "start"][:MAX_LABELS]
         for one in others:
-            total += one.weight * self._fit(one.word, ids, np.zeros(len(ids), bool)).chances
+            fit = self._fit(one.word, ids, np.zeros(len(ids), bool), is_meant=True)
+            total += one.weight * fit.chances
         likely = meaning.likeness * np.minimum(total, 1)
         likely[likely < MIN_CONFIDENCE * meaning.likeness] = 0
         return _Fit(np.zeros(len(ids), bool), by_name, likely, _MEANING)
 
-    def _fit(self, term: str, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
-        """Return how a word that is known fits pictures."""
+    def _fit(
+        self, term: str, ids: Ids, by_name: NDArray[np.bool_], *, is_meant: bool = False
+    ) -> _Fit:
+        """Return how a word that is known fits pictures; one that another is read as, by itself."""
         database = self.session.database
         source, fitting, likely, other = self._likely(term)
         names = {*_spellings(self.session, term), term, *other}
@@ -483,7 +486,8 @@ class _Knowing:
         if source is None and self.learned and given.any():
             source, (fitting, likely) = _LEARNED, self._alike(ids[given])
         seen = _spread(ids, fitting, likely)
-        if source == _LEARNED and not any(_has(one, term) for _, one in self.annotators):
+        is_learned = any(_has(one, term) for _, one in self.annotators)
+        if source == _LEARNED and not is_learned and not is_meant:
             # Of what only people know, and of a sentence they voted on, the meaning still counts.
             meaning = self.meanings.near(term, self.strike | {word_key(term)})
             if meaning is not None:
