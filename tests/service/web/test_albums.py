@@ -72,6 +72,7 @@ def test_all_of_a_word_or_filter_is_removed_and_searched_with(client, store):
         ({"all_of": {"tag": ["nothing"]}}, "no pictures are selected"),
         ({"pictures": [999_999]}, "no picture 999999"),
         ({"all_of": {"like": ["1"], "word": "x"}}, "both"),
+        ({"all_of": {"word": "red", "strike": ["blue"]}}, "struck out"),
         ({"all_of": {"colour": "red"}}, "colour"),
     ],
 )
@@ -81,6 +82,15 @@ def test_bad_selections_are_refused_and_nothing_changes(client, store, body, tol
     assert 400 <= answer.status_code < 500
     assert told in answer.json()["error"]
     assert store.labels.all() == before
+
+
+def test_all_of_the_best_is_no_more_than_is_shown(client, store):
+    best = {"like": ["1"], "most": "3"}
+    shown = [match["id"] for match in client.get("/api/search", params=best).json()["matches"]]
+    assert len(shown) == 3
+    gone = client.post("/api/selection/remove", json={"all_of": best}).json()
+    assert gone == {"pictures": 3}
+    assert sorted(row.id for row in store.bin.browse()) == sorted(shown)
 
 
 def test_albums_over_the_api(client, store):

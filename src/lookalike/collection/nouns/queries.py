@@ -106,9 +106,12 @@ class Queries(Noun):
             self._session.rankers.get(by), None, self._session.database, ask, picture
         ).views()
 
-    def all_of(self, search: SavedSearch) -> NDArray[np.int64]:
-        """Return the ids of all that a search finds, best first, or a filter lets pass, rising."""
-        return albums.search_ids(self._session, search, partial(matching, self._session))
+    def all_of(self, search: SavedSearch, *, who: str = OWNER) -> NDArray[np.int64]:
+        """Return the ids of all that a search finds, best first, or a filter lets pass, rising.
+
+        Whose votes and labels count is as for :meth:`Collection.search`.
+        """
+        return albums.search_ids(self._session, search, partial(matching, self._session), who)
 
     def object_match(
         self,

@@ -13,6 +13,7 @@ from lookalike.collection.store import albums as stored
 from lookalike.collection.store import pictures
 from lookalike.collection.store.albums import AlbumRow, SavedSearch
 from lookalike.collection.store.filter import Filter
+from lookalike.collection.store.people import OWNER
 from lookalike.collection.store.queries import Ask, is_usable
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, check_ask, spread
 from lookalike.core.checks import check_whole, is_whole
@@ -166,22 +167,22 @@ def load_album(session: Session, row: AlbumRow, among: Among) -> Album:
     )
 
 
-def search_ids(session: Session, search: SavedSearch, among: Among) -> NDArray[np.int64]:
-    """Return all that a search finds, best first, or all that a filter lets pass, rising."""
+def search_ids(session: Session, search: SavedSearch, among: Among, who: str) -> NDArray[np.int64]:
+    """Return all that a person's search finds, best first, or a filter lets pass, rising."""
     if search.word is not None and search.ask is not None:
         raise InvalidInput(
             "Collection.queries.all_of: a search by pictures and words, both at once, ranks all "
             "pictures. Name those that are meant."
         )
     if search.word is not None:
-        return _by_word(session, search, among)
+        return _by_word(session, search, among, who)
     chosen = among(search.where)
     if search.ask is not None:
-        ranker = session.rankers.get(search.by, learned=search.learned)
+        ranker = session.rankers.get(search.by, learned=search.learned, who=who)
         matches = ranked(
             session.database,
             ranker,
-            session.rankers.layer(),
+            session.rankers.layer(who),
             search.ask,
             max(len(ranker.plain), 1),
             first=None,
@@ -237,10 +238,12 @@ def _best(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], str
     return [number for number, _ in hits or ()], "" if whole else GONE.replace("The", "Some")
 
 
-def _by_word(session: Session, search: SavedSearch, among: Among) -> NDArray[np.int64]:
-    """Return all that an album's words find, best first."""
+def _by_word(
+    session: Session, search: SavedSearch, among: Among, who: str = OWNER
+) -> NDArray[np.int64]:
+    """Return all that words find, best first."""
     text, ids = check_text(search.word), among(search.where)
-    matches = rank_word(session, text, search.by, ids, among, learned=search.learned)
+    matches = rank_word(session, text, search.by, ids, among, learned=search.learned, who=who)
     least = -np.inf if search.min_score is None else search.min_score
     return matches.ids[matches.scores >= least]
 

@@ -40,13 +40,22 @@ class Selection(Statement):
     )
     without: Ids = Field(description="Pictures of that list that are not meant.")
 
-    def ids(self, collection: Collection) -> list[int]:
-        """Return the pictures that are meant; InvalidInput if there are none."""
+    def ids(self, collection: Collection, who: str) -> list[int]:
+        """Return the pictures that are meant, of a list as that person sees it.
+
+        Raise InvalidInput if there are none.
+        """
         if bool(self.pictures) == (self.all_of is not None):
             raise InvalidInput("selection: give either pictures, or all_of a list.")
         if self.all_of is None:
             return list(dict.fromkeys(self.pictures))
-        result = collection.queries.all_of(self.all_of.saved())
+        if self.all_of.strike:
+            raise InvalidInput(
+                "selection: a text with words struck out has no list of all it finds. "
+                "Name the pictures."
+            )
+        viewer = who if self.all_of.layers == "mine" else ""
+        result = collection.queries.all_of(self.all_of.saved(), who=viewer)[: self.all_of.most]
         left = result[~np.isin(result, np.array(self.without, np.int64))]
         if not left.size:
             raise InvalidInput("selection: no pictures are selected.")

@@ -49,9 +49,8 @@ def albums(request: Request) -> list[Album]:
 @router.post("", summary="Save an album", status_code=201)
 def save(request: Request, body: NewAlbum) -> Album:
     """Save a search or filter under a name, or exactly the pictures given, or both."""
-    collection = collection_of(request)
-    speaker(request)
-    pictures = body.ids(collection) if body.pictures or body.all_of is not None else []
+    collection, who = collection_of(request), speaker(request)
+    pictures = body.ids(collection, who) if body.pictures or body.all_of is not None else []
     search = None if body.search is None else body.search.saved()
     return collection.albums.save(body.name, search, pictures=pictures, most=body.most)
 
@@ -78,17 +77,15 @@ def rename(request: Request, number: Number, body: AlbumName) -> Album:
 @router.post("/{id}/pictures", summary="Add pictures to an album")
 def add(request: Request, number: Number, body: Selection) -> Album:
     """Add the pictures given, by hand, and return the album."""
-    collection = collection_of(request)
-    speaker(request)
-    return collection.albums.add(number, body.ids(collection))
+    collection, who = collection_of(request), speaker(request)
+    return collection.albums.add(number, body.ids(collection, who))
 
 
 @router.post("/{id}/take-out", summary="Take pictures out of an album")
 def take_out(request: Request, number: Number, body: Selection) -> Album:
     """Take out pictures that were added by hand; what its search finds is rejected by a vote."""
-    collection = collection_of(request)
-    speaker(request)
-    return collection.albums.take_out(number, body.ids(collection))
+    collection, who = collection_of(request), speaker(request)
+    return collection.albums.take_out(number, body.ids(collection, who))
 
 
 @router.delete("/{id}", summary="Delete an album")

@@ -8,7 +8,7 @@ from lookalike.service.answers import Count, Examples, SelectionEvent
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import Word
 from lookalike.service.web.selection import Selection
-from lookalike.service.web.state import collection_of, speaker
+from lookalike.service.web.state import collection_of, person_of, speaker
 
 router = APIRouter(prefix="/selection", tags=["pictures"], route_class=Route)
 
@@ -27,7 +27,7 @@ def tag(request: Request, body: SelectionLabel) -> SelectionEvent:
     It is one event, which one undo takes back.
     """
     collection, who = collection_of(request), speaker(request)
-    ids = body.ids(collection)
+    ids = body.ids(collection, who)
     if not body.shows:
         having = SavedSearch(where=Filter(tags=(body.word,), pictures=tuple(ids)))
         ids = collection.queries.all_of(having).tolist()
@@ -41,11 +41,11 @@ def tag(request: Request, body: SelectionLabel) -> SelectionEvent:
 def remove(request: Request, body: Selection) -> Count:
     """Move pictures to the bin; their files are kept, and so is everything stored about them."""
     collection, who = collection_of(request), speaker(request)
-    return Count(collection.remove(body.ids(collection), who=who, key=body.key))
+    return Count(collection.remove(body.ids(collection, who), who=who, key=body.key))
 
 
 @router.post("/examples", summary="Search with many pictures")
 def examples(request: Request, body: Selection) -> Examples:
     """Return the pictures to be like, to search for what many pictures have in common."""
-    ids = body.ids(collection_of(request))
+    ids = body.ids(collection_of(request), person_of(request))
     return Examples(tuple(spread(sorted(ids), MAX_EXAMPLES)), len(ids))
