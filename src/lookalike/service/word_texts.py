@@ -3,6 +3,9 @@
 from lookalike.collection import Reading, WordCounts
 from lookalike.core.text import shown
 
+MAX_QUOTED = 80
+"""Characters of what was typed that a sentence quotes."""
+
 
 def no_matches_text(text: str, counts: WordCounts) -> str:
     """Say that a search by words found nothing.
@@ -15,10 +18,14 @@ def no_matches_text(text: str, counts: WordCounts) -> str:
     'No picture is tagged or named “dog”, and none seems to show it.'
     >>> no_matches_text("-", WordCounts(0, 0, 0, ()))
     'There is nothing to look for in “-”.'
+    >>> no_matches_text("dog folder:x", WordCounts(0, 0, 0, ("dog",), among=0))
+    'No picture passes the filters of “dog folder:x”.'
     """
+    if counts.among == 0:
+        return f"No picture passes the filters of {_quoted(text)}."
     if not counts.readings and not counts.terms:
-        return f"There is nothing to look for in “{shown(text[:80])}”."
-    names = " or ".join(f"“{shown(term)}”" for term in counts.unknown or counts.terms or (text,))
+        return f"There is nothing to look for in {_quoted(text)}."
+    names = " or ".join(_quoted(term) for term in counts.unknown or counts.terms or (text,))
     either = "" if counts.unknown else ", and none seems to show it"
     return f"No picture is tagged or named {names}{either}."
 
@@ -39,7 +46,7 @@ def reading_text(reading: Reading) -> str:
 
 def term_text(reading: Reading) -> str:
     """Return a term in quotation marks, with a minus where it must not fit."""
-    return f"{'−' if reading.without else ''}“{shown(reading.text)}”"
+    return f"{'−' if reading.without else ''}{_quoted(reading.text)}"
 
 
 def aside_text(counts: WordCounts) -> str:
@@ -50,6 +57,11 @@ def aside_text(counts: WordCounts) -> str:
     >>> aside_text(WordCounts(0, 0, 3, ("dog", "qx"), ("qx",), set_aside=("before:soon",)))
     'Set aside: “qx” (unknown), “before:soon”.'
     """
-    parts = [f"“{shown(term)}” (unknown)" for term in counts.unknown]
-    parts += [f"“{shown(text[:80])}”" for text in counts.set_aside]
+    parts = [f"{_quoted(term)} (unknown)" for term in counts.unknown]
+    parts += map(_quoted, counts.set_aside)
     return f"Set aside: {', '.join(parts)}." if parts else ""
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotation marks, its beginning if it is long."""
+    return f"“{shown(text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + '…')}”"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike import Collection
-from lookalike.collection import Ask, Filter
+from lookalike.collection import Ask, Filter, ReadWord
 from lookalike.collection.search import reading
 from lookalike.collection.search.query_language import MAX_CHARACTERS, MAX_TERMS, parse
 from lookalike.core.errors import InvalidInput
@@ -93,6 +93,9 @@ TABLE = [
     ("man with a hat", ["Beach trip3"], []),
     ('"dog', ["rot0", "rot1"], []),
     ("dog -", ["rot0", "rot1"], []),
+    ("dog!", ["rot0", "rot1"], []),
+    ("dog;beach", ["rot0"], []),
+    ("\u202edog", ["rot0", "rot1"], []),
 ]
 
 
@@ -119,12 +122,36 @@ def test_what_is_typed_gives_what_the_table_says(typed, text, first, absent):
         ("camera: dog", (), ("camera:",)),
         ("before:2019-13 after:x", (), ("before:2019-13", "after:x")),
         ("dog is:odd", (), ("is:odd",)),
+        ("dog before:0001", (), ("before:0001",)),
+        ("dog camera:canon -lens:50mm", (), ("camera:canon", "lens:50mm")),
+        ("label:dog OR label:beach", (), ("OR",)),
+        ("dog OR label:beach", (), ("OR",)),
+        ("label:beach | dog", (), ("|",)),
+        ("dog OR -lawn", (), ("OR",)),
+        ("the", ("the",), ()),
     ],
 )
 def test_what_is_not_understood_is_set_aside_and_said(typed, text, unknown, set_aside):
     counts = typed[0].words.count(text)
     assert (counts.unknown, counts.set_aside) == (unknown, set_aside)
     assert bool(typed[0].search_word(text)) == ("dog" in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "among"),
+    [("dog", None), ("dog label:nowhere", 0), ("dog folder:rot", 4), ("dog after:2099", 0)],
+)
+def test_how_many_pictures_pass_what_is_typed_as_filters(typed, text, among):
+    assert typed[0].words.count(text).among == among
+
+
+def test_a_word_is_shown_once_however_many_know_it():
+    words = (
+        ReadWord("dog", 0.5, "start"),
+        ReadWord("Dog", 0.3, "given"),
+        ReadWord("cat", 0.2, "start"),
+    )
+    assert [one.word for one in reading.Meaning(words, 0.9).shown] == ["dog", "cat"]
 
 
 def test_a_folder_called_so_does_not_stand_before_what_shows_it(typed):

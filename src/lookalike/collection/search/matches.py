@@ -74,6 +74,8 @@ class WordCounts:
         What each term was taken for.
     set_aside : tuple of str
         What was typed and not understood.
+    among : int or None
+        How many pictures pass the filters, typed or given beside; None without any.
     """
 
     tagged: int
@@ -83,6 +85,7 @@ class WordCounts:
     unknown: tuple[str, ...] = ()
     readings: tuple[Reading, ...] = ()
     set_aside: tuple[str, ...] = ()
+    among: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

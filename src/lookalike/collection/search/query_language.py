@@ -1,20 +1,20 @@
 """Understand what a person types: text comes in, words, phrases and filters go out.
 
 ==========================  ==========================================================
-``dog beach``, ``dog, cat`` pictures that both fit best
+``dog beach``, ``dog; cat`` pictures that both fit best
 ``"polar bear"``            a phrase: these words together, as they stand
 ``-beach``, ``NOT beach``   pictures that it does not fit
 ``dog OR cat``, ``dog|cat`` pictures that either fits
 ``before:2019``             taken before; ``after:2019-05``, ``date:2019``
 ``folder:holidays``         in or below a folder of this name
 ``label:dog``               with the label; ``-label:dog`` without it
-``camera:canon``            taken with it; ``lens:50mm``
 ``format:png``, ``album:x`` of a format; in an album
 ``untagged``                without any label
 ==========================  ==========================================================
 
-Anything can be typed: what cannot be understood, such as ``before:soon`` or a minus alone, is set
-aside and named, a quotation mark without its fellow is left out, and a control character counts as
+Anything can be typed: what cannot be understood, such as ``before:soon``, a minus alone or ``OR``
+beside a filter, is set aside and named, as are ``camera:`` and ``lens:``, which no picture is
+known by yet; a quotation mark without its fellow is left out, and a control character counts as
 a space. A value of several words stands in quotation marks: ``folder:"my dogs"``.
 """
 
@@ -46,8 +46,8 @@ _CUT = "the end of a text of more than {:,} characters"
 _TOKEN = re.compile(
     rf"""(?P<minus>[{_MINUSES}]?)
     (?:(?P<field>[A-Za-z]+):)?
-    (?:[{_QUOTES}](?P<phrase>[^{_QUOTES}]*)[{_QUOTES}] | (?P<word>[^\s,|{_QUOTES}]+))
-    | (?P<sign>[,|])""",
+    (?:[{_QUOTES}](?P<phrase>[^{_QUOTES}]*)[{_QUOTES}] | (?P<word>[^\s,;|{_QUOTES}]+))
+    | (?P<sign>[,;|])""",
     re.VERBOSE,
 )
 _DATE = re.compile(r"(\d{4})(?:[-./](\d{1,2})(?:[-./](\d{1,2}))?)?", re.ASCII)
@@ -108,8 +108,12 @@ class TypedQuery:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is looked for."""
-        dates = (self.taken_from, self.taken_to)
-        return not (self.groups or self.without or self.conditions or any(dates))
+        return not (self.groups or self.without or self.has_filters)
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether pictures must pass a filter."""
+        return bool(self.conditions or self.taken_from or self.taken_to)
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -129,15 +133,19 @@ class _Reader:
     is_open: bool = False
     is_either: bool = False
     is_not: bool = False
+    is_filter: bool = False
 
     def take(self, token: re.Match[str]) -> None:
         """Read one token."""
         word, phrase = token["word"], token["phrase"]
         minus = bool(token["minus"]) or self.is_not
-        if token["sign"] == "," or (phrase is not None and not phrase.strip()):
+        after_filter, self.is_filter = self.is_filter, False
+        if token["sign"] in (",", ";") or (phrase is not None and not phrase.strip()):
             self.is_open = False
         elif token["sign"] == "|" or (word == "OR" and not (minus or token["field"])):
-            self.is_either, self.is_open = bool(self.groups), False
+            self.is_either, self.is_open = bool(self.groups) and not after_filter, False
+            if after_filter:
+                self.set_aside.append(token[0])
         elif word in ("AND", "NOT") and not (minus or token["field"]):
             self.is_open, self.is_not = False, word == "NOT"
         elif token["field"] and token["field"].lower() in FIELDS:
@@ -149,6 +157,8 @@ class _Reader:
         else:
             name = "" if token["field"] is None else f"{token['field']}:"
             text = _clean(name + (phrase or word)).lstrip(_MINUSES)
+            if word is not None:
+                text = text.rstrip("!?") or text
             self._term(Term(text, phrase is not None), minus, token[0])
 
     def _term(self, term: Term, minus: bool, typed: str) -> None:
@@ -156,6 +166,7 @@ class _Reader:
         if not any(sign.isalnum() or _is_symbol(sign) for sign in term.text):
             self.set_aside.append(typed)
         elif minus:
+            self._only_words_are_alternatives()
             self.without.append(term)
             self.is_open = False
         elif self.is_either:
@@ -168,8 +179,15 @@ class _Reader:
             self.groups.append([term])
             self.is_open = not term.is_phrase
 
+    def _only_words_are_alternatives(self) -> None:
+        if self.is_either:
+            self.set_aside.append("OR")
+            self.is_either = False
+
     def _condition(self, name: str, value: str, minus: bool, typed: str) -> None:
-        self.is_open = self.is_not = self.is_either = False
+        self._only_words_are_alternatives()
+        self.is_open = self.is_not = False
+        self.is_filter = True
         if name in ("before", "after", "date"):
             span = None if minus else _span(value)
             if span is None:
@@ -190,7 +208,7 @@ class _Reader:
 
 def parse(text: str) -> TypedQuery:
     """Understand a text; whatever it is, something is returned."""
-    plain = "".join(" " if unicodedata.category(sign) in ("Cc", "Cs") else sign for sign in text)
+    plain = "".join(" " if _is_control(sign) else sign for sign in text)
     reader = _Reader()
     for count, token in enumerate(_TOKEN.finditer(nfc(plain[:MAX_CHARACTERS]))):
         if count == MAX_TERMS:
@@ -213,6 +231,12 @@ def _clean(text: str) -> str:
     return " ".join(text.split())
 
 
+def _is_control(sign: str) -> bool:
+    """Return whether a sign shows nothing, or turns the direction of what follows."""
+    turns = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+    return unicodedata.category(sign) in ("Cc", "Cs") or unicodedata.bidirectional(sign) in turns
+
+
 def _is_symbol(sign: str) -> bool:
     """Return whether a sign can be a word by itself, as ☃ and € can."""
     return unicodedata.category(sign) in ("So", "Sc", "Sm") and sign not in _MINUSES
@@ -227,7 +251,7 @@ def _span(value: str) -> tuple[str, str] | None:
     (('2019', '2019'), ('2019-05', '2019-05'), None)
     """
     match = _DATE.fullmatch(value)
-    if match is None:
+    if match is None or match[1] < "0002":
         return None
     year, month, day = (int(part) if part else None for part in match.groups())
     try:
@@ -243,9 +267,8 @@ def _day_before(first: str) -> str:
 
     Examples
     --------
-    >>> _day_before("2019"), _day_before("2019-03"), _day_before("0001")
-    ('2018-12-31', '2019-02-28', '0000')
+    >>> _day_before("2019"), _day_before("2019-03")
+    ('2018-12-31', '2019-02-28')
     """
     year, month, day = (int(part) for part in (first + "-01-01")[:10].split("-"))
-    number = date(year, month, day).toordinal() - 1
-    return date.fromordinal(number).isoformat() if number else "0000"
+    return date.fromordinal(date(year, month, day).toordinal() - 1).isoformat()

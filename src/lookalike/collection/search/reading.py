@@ -67,8 +67,10 @@ class Meaning:
 
     @property
     def shown(self) -> tuple[ReadWord, ...]:
-        """The words that count most; the nearest in any case."""
-        telling = tuple(w for w in self.words[:MAX_SHOWN] if w.weight >= MIN_SHOWN)
+        """The words that count most, each once; the nearest in any case."""
+        once = {word_key(one.word): one for one in reversed(self.words)}
+        words = [one for one in self.words if once[word_key(one.word)] is one]
+        telling = tuple(w for w in words[:MAX_SHOWN] if w.weight >= MIN_SHOWN)
         return telling or self.words[:1]
 
 

@@ -76,6 +76,8 @@ class Ranked:
         What each term was taken for.
     set_aside : tuple of str
         What was typed and not understood.
+    among : int or None
+        How many pictures pass the filters; None without any.
     """
 
     ids: Ids
@@ -83,6 +85,7 @@ class Ranked:
     parts: NDArray[np.uint8]
     readings: tuple[Reading, ...]
     set_aside: tuple[str, ...]
+    among: int | None
 
     @property
     def given(self) -> list[int]:
@@ -101,6 +104,7 @@ class Ranked:
             tuple(one.text for one in self.readings if not one.words),
             self.readings,
             self.set_aside,
+            self.among,
         )
 
     def page(self, session: Session, k: int, offset: int, min_score: float | None) -> list[Match]:
@@ -215,7 +219,9 @@ def rank_word(
         for part in side
         for term in part
     ]
-    return Ranked(*result, tuple(dict.fromkeys(read)), (*typed.set_aside, *problems))
+    aside = (*typed.set_aside, *problems)
+    passing = len(ids) if among is not None or typed.has_filters else None
+    return Ranked(*result, tuple(dict.fromkeys(read)), aside, passing)
 
 
 def _selected(
@@ -431,7 +437,7 @@ class _Knowing:
                 fits[term] = self._fit(term, ids, by_name)
                 readings[term] = Reading(term, (ReadWord(term, 1.0, source),))
                 continue
-            meaning = self.meanings.near(term, self.strike)
+            meaning = None if is_stop_word(term) else self.meanings.near(term, self.strike)
             is_name = word_key(term) not in self.strike and bool(names.size)
             words = [ReadWord(term, 1.0, "name")] if is_name else []
             if meaning is not None:
