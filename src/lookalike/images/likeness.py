@@ -49,6 +49,11 @@ def small_picture(jpeg: bytes) -> Small | None:
     return np.asarray(small, np.uint8)
 
 
+def is_grey(small: Small) -> bool:
+    """Return whether a small picture has hardly any colour."""
+    return bool(_strength(_colours(small[None]))[0] < MIN_COLOUR)
+
+
 def likeness(one: Small, others: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Return how alike a small picture is to others: 1 for the same, about 0 for unrelated ones.
 
@@ -98,7 +103,7 @@ def _aligned(own: Small, others: NDArray[np.uint8]) -> NDArray[np.float32]:
 def _same_colours(own: Small, others: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Return which pictures have the colours of one, or are grey as it is not, or the reverse."""
     colours = [_colours(some) for some in (own[None], others)]
-    (size,), sizes = (np.sqrt(np.square(some).mean(axis=1)) for some in colours)
+    (size,), sizes = map(_strength, colours)
     agree = _scaled(colours[0]) @ _scaled(colours[1]).T
     grey = (sizes < MIN_COLOUR) | (size < MIN_COLOUR)
     return np.asarray(grey | (agree[0] >= MIN_SAME_COLOUR))
@@ -111,6 +116,10 @@ def _colours(small: NDArray[np.uint8]) -> NDArray[np.float32]:
         np.float32
     )
     return apart.reshape(len(small), -1)
+
+
+def _strength(colours: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(np.sqrt(np.square(colours).mean(axis=1)))
 
 
 def _windows() -> NDArray[np.float32]:

@@ -134,6 +134,21 @@ def test_which_is_kept_goes_by_size_format_bytes_tags_and_age():
     assert facts(1, tagged=True).reason(facts(2)) == "has tags"
 
 
+def test_a_picture_in_colour_is_kept_before_a_larger_file_of_a_grey_copy_of_it(tmp_path):
+    folder = tmp_path / "scans"
+    folder.mkdir()
+    scene(1).save(folder / "colours.jpg", quality=60)
+    scene(1).convert("L").save(folder / "grey.png")
+    scene(1).convert("L").save(folder / "grey.jpg", quality=95)
+    with Collection.create(tmp_path / "other", features=[Colours()]) as made:
+        made.add([folder])
+        (group,) = made.duplicates.find(radius=near.BITS)
+        names = [made.pictures.get(number).places[0].name for number in group.pictures]
+        assert (names[0], group.reason) == ("colours.jpg", "in colour")
+        assert sorted(names[1:]) == ["grey.jpg", "grey.png"]
+        assert made.duplicates.find(radius=near.BITS) == [group]
+
+
 def test_frames_that_drift_do_not_become_one_group(tmp_path):
     """Each frame is like the next ones, the first and the last have nothing in common."""
     wide = scene(40, (1200, 160))

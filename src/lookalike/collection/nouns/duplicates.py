@@ -40,10 +40,11 @@ class DuplicateGroups(Noun):
         of the same content are one picture, see :meth:`copies`; plain surfaces are no duplicates.
         The vectors of a ranker become codes of 128 bits; pictures whose codes differ in few bits
         are compared by their thumbnails. A group holds the copies of one picture, the one to keep:
-        the largest, then that of the richest format (TIFF, PNG and BMP before others, GIF last),
-        of the largest file, with tags or votes, the oldest. A copy of a copy that is not a copy of
-        that picture is not in its group, so that a series of frames does not become one. Nothing
-        is changed. What was found is kept in memory, and only new pictures are looked at again.
+        the largest, then one in colour, that of the richest format (TIFF, PNG and BMP before
+        others, GIF last), of the largest file, with tags or votes, the oldest. A copy of a copy
+        that is not a copy of that picture is not in its group, so that a series of frames does not
+        become one. Nothing is changed. What was found is kept in memory, and only new pictures are
+        looked at again.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Group near-duplicates, suggest which to keep, and remember which are none."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lookalike.collection.log.duplicates import Apart, pictures_apart
 from lookalike.collection.ranking.ranker import Ranker
@@ -49,6 +49,7 @@ class Facts:
     missing: bool
     tagged: bool
     voted: bool
+    grey: bool = False
 
     @property
     def rank(self) -> tuple[object, ...]:
@@ -56,6 +57,7 @@ class Facts:
         return (
             self.missing,
             -self.width * self.height,
+            self.grey,
             -_FORMATS.get(self.format, _OTHER),
             -self.bytes,
             not (self.tagged or self.voted),
@@ -68,6 +70,7 @@ class Facts:
         reasons = (
             "its file is not missing",
             f"largest, {self.width} × {self.height}",
+            "in colour",
             f"richest format, {self.format}",
             "largest file",
             "has tags" if self.tagged else "has votes",
@@ -114,8 +117,9 @@ def find(
     Pictures are visited from the best to keep to the worst. One that is in no group yet takes all
     that are in none and are copies *of itself*; copies of copies are not taken. So every group has
     its best picture as its centre, and frames of a film, each like the next, fall into several
-    groups instead of one. A picture is left out of a group if somebody said that it is not a
-    duplicate of one in it.
+    groups instead of one; around a grey picture, the best of its copies in colour is the centre
+    instead. A picture is left out of a group if somebody said that it is not a duplicate of one in
+    it.
     """
     with copies.lock:
         copies.follow(ranker)
@@ -134,8 +138,17 @@ def find(
                 if picture in free:
                     free.discard(picture)
                     group = _around(database, copies, picture, like, free, apart)
+                    inside = [picture, *(other for _, other in group)]
+                    for one in inside:
+                        known[one] = replace(known[one], grey=copies.is_grey(database, one))
+                    best = min(inside, key=lambda one: known[one].rank)
+                    if best != picture:  # a grey copy of one in colour
+                        free.update(inside)
+                        free.discard(best)
+                        copies.look([best])
+                        group = _around(database, copies, best, like, free, apart)
                     if group:
-                        result.append(_group(known, picture, group))
+                        result.append(_group(known, best, group))
                 else:
                     copies.forget([picture])
             progress(min(start + _AT_ONCE, len(order)), len(order))

@@ -11,7 +11,7 @@ from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
 from lookalike.collection.vectors.space import blocks
-from lookalike.images.likeness import Small, likeness, small_picture
+from lookalike.images.likeness import Small, is_grey, likeness, small_picture
 from lookalike.index import BitIndex
 
 BITS = 128
@@ -104,6 +104,12 @@ class NearCopies:
                 alike = likeness(own, np.stack(list(small.values())))
                 known.update(zip(small, alike.tolist(), strict=True))
         return [known[other] for other in others]
+
+    def is_grey(self, database: Database, picture: int) -> bool:
+        """Return whether a picture's thumbnail has hardly any colour, or cannot be read."""
+        self._read(database, [picture])
+        own = self._small[picture]
+        return own is None or is_grey(own)
 
     def _read(self, database: Database, some: Iterable[int]) -> None:
         unknown = [picture for picture in some if picture not in self._small]

@@ -61,10 +61,10 @@ def duplicates(
 ) -> None:
     """Find copies of files, and near-duplicates: resized, recompressed, cropped, grey or mirrored.
 
-    Of each group one is suggested to keep: the largest, then the one of the richest format, the
-    largest file, with tags or votes, the oldest. Nothing is changed or deleted: remove what you do
-    not need with lookalike remove, or look through the groups in lookalike serve, where the one
-    kept gets the tags of the others.
+    Of each group one is suggested to keep: the largest, then one in colour, the one of the richest
+    format, the largest file, with tags or votes, the oldest. Nothing is changed or deleted: remove
+    what you do not need with lookalike remove, or look through the groups in lookalike serve, where
+    the one kept gets the tags of the others.
     """
     from lookalike.collection import Collection
 
