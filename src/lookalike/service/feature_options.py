@@ -35,12 +35,12 @@ class Ranker:
         """Return the feature."""
         if self.vocabulary is None:
             return FEATURES.make(self.feature, self.settings)
-        feature = FEATURES.load(self.vocabulary)
+        try:
+            feature = FEATURES.load(self.vocabulary)
+        except MissingPart as error:  # a file of ours that holds no feature
+            raise self._no_vocabulary() from error
         if feature.name != REGIONS:
-            raise InvalidInput(
-                f"index: {self.vocabulary} is a {feature.name}, not a vocabulary of regions. Make "
-                f"one with lookalike vocabulary."
-            )
+            raise self._no_vocabulary()
         own = feature.settings()
         for name, value in self.settings.items():
             if own.get(name) != value:
@@ -49,6 +49,12 @@ class Ranker:
                     f"{value}. Leave the setting out, or learn another vocabulary."
                 )
         return feature
+
+    def _no_vocabulary(self) -> InvalidInput:
+        return InvalidInput(
+            f"index: {self.vocabulary} is not a vocabulary of regions. Make one with lookalike "
+            f"vocabulary."
+        )
 
 
 @dataclass(frozen=True)

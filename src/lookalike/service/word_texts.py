@@ -19,10 +19,10 @@ def no_matches_text(text: str, counts: WordCounts) -> str:
     >>> no_matches_text("-", WordCounts(0, 0, 0, ()))
     'There is nothing to look for in “-”.'
     >>> no_matches_text("dog folder:x", WordCounts(0, 0, 0, ("dog",), among=0))
-    'No picture passes the filters of “dog folder:x”.'
+    'No pictures match the filters of “dog folder:x”.'
     """
     if counts.among == 0:
-        return f"No picture passes the filters of {_quoted(text)}."
+        return f"No pictures match the filters of {_quoted(text)}."
     if not counts.readings and not counts.terms:
         return f"There is nothing to look for in {_quoted(text)}."
     names = " or ".join(_quoted(term) for term in counts.unknown or counts.terms or (text,))

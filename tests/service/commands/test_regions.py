@@ -9,6 +9,7 @@ from PIL import Image
 from lookalike import Collection
 from lookalike.features import Visterms
 from lookalike.features.regions import Regions
+from lookalike.similarity import Cosine
 
 
 def blobs(seed):
@@ -120,6 +121,8 @@ def test_a_vocabulary_of_something_else_is_refused(run, things, store, model, tm
     other = tmp_path / "visterms"
     Visterms(dimension=4).fit([blobs(0), blobs(1)]).save(other)
     asked = ("index", things, "-c", tmp_path / "c", "--feature", "regions", "--vocabulary")
+    assert "not a vocabulary of regions" in run(*asked, other).err
+    Cosine().fit(np.eye(4, dtype=np.float32), [0, 0, 1, 1]).save(other)
     assert "not a vocabulary of regions" in run(*asked, other).err
     words = store.with_name("words")
     ran = run(*asked, words, "--set", "upright=true")

@@ -90,6 +90,23 @@ def test_a_word_that_suits_no_picture_says_so(client, fresh, monkeypatch):
     assert "tagged or named “sky”, and none seems to show it" in client.get("/search?word=sky").text
 
 
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("qwertz", "No picture is tagged or named “qwertz”", "Tag some pictures with it"),
+        ("label:nowhere", "No pictures match the filters of “label:nowhere”", ""),
+        ("-", "There is nothing to look for in “-”", ""),
+        ("   ", "What are you looking for?", ""),
+    ],
+)
+def test_the_page_says_why_nothing_is_found(client, text, message, hint):
+    page = client.get("/search", params={"word": text}).text
+    assert message in page
+    assert hint in page
+    assert ("Tag some pictures" in page) == bool(hint)
+    assert "Did you mean" not in page
+
+
 def test_pictures_and_words_together_by_the_api_and_on_the_page(client, fresh):
     number = fresh.search_word("sky", 1)[0].id
     address = f"/search?like={number}&word=crimson+-lawn&weight=0.75"

@@ -140,7 +140,8 @@ def search(
                 word, by=by, learned=learned, where=among, strike=not_as or ()
             )
             warning = store.words.damage(by) if learned else ""
-            close = [] if matches else store.words.like((counts.unknown or (word,))[0], CLOSE)
+            sought = () if matches or counts.among == 0 else counts.unknown or counts.terms
+            close = [one for term in sought[:1] for one in store.words.like(term, CLOSE)]
             if sheet is not None:
                 _write_word_sheet(sheet, store, word, matches)
         elif picture is not None:

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from lookalike.collection import Ask, Filter, Ref
 from lookalike.core.errors import InvalidInput
@@ -212,6 +212,11 @@ class Search(Page):
         description="Whose votes to use: those of the owner and of trusted people with your own, "
         "or without.",
     )
+
+    @field_validator("word")
+    @classmethod
+    def _blank_is_none(cls, word: str | None) -> str | None:
+        return word if word and word.strip() else None
 
     def size(self, k: int, offset: int) -> int:
         """Return how many matches to find for a page, one more than it shows if there are more.

@@ -195,8 +195,8 @@ def _find_words(collection: "Collection", search: Search, k: int, offset: int, w
         matches = _matches(collection, search, size, offset, who)
     damage = shown(collection.words.damage(by)) if learned else ""
     if not matches and where is None and not offset and ask is None:
-        instead = collection.words.like((counts.unknown or (text,))[0], INSTEAD)
-        words = [one.word for one in instead]
+        close = (counts.unknown or counts.terms)[:1] if counts.among != 0 else ()
+        words = [one.word for term in close for one in collection.words.like(term, INSTEAD)]
         trouble = no_matches_text(text, counts)
         return Results([], trouble=trouble, instead=words, counts=counts, damage=damage)
     if ask is not None:
