@@ -170,12 +170,16 @@ def write_page() -> None:
         head = [f"# Benchmarks: {subject}", "", "Written by `make bench`."]
         text = "\n".join([*head, *pieces]) + "\n"
         (RESULTS / f"{subject}.md").write_text(text, encoding="utf-8")
+    older = sum(bool(age(result)) for result in results.values())
     opening = [
         "# Benchmarks",
         "",
         "Written by `make bench`; every figure was measured beside what it is compared with, in "
         f"one run. Python {platform.python_version()}, {platform.machine()}. A ratio is ours over "
         "the peer's. The commands need the project installed (`make bench`).",
+        "",
+        f"Of {len(results)} benchmarks {older} are older than their code, and may give other "
+        "figures now; they are marked below, and `make bench` measures them again.",
         "",
         summary(results),
         "",
