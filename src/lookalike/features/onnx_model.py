@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import InvalidInput
-from lookalike.features import efficientnet
+from lookalike.core.errors import InvalidInput, LookalikeError
 
 Layout: TypeAlias = Literal["NCHW", "NHWC"]
 Channels: TypeAlias = float | Sequence[float] | None
@@ -20,6 +19,9 @@ DEFAULT_SIDE = 224
 MAX_SIDE = 4096
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
+
+INPUT, OUTPUT, DIMENSION = "pixels", "vector", 1280
+"""The names of a built graph's input and output, and the length of its vectors."""
 
 _NUMBERS: dict[str, type[np.generic]] = {
     "tensor(float)": np.float32,
@@ -79,6 +81,8 @@ class ImageModel:
         tensor = self._tensor(pixels)
         try:
             outputs = self._outputs([self.output], tensor)
+        except LookalikeError:  # the model cannot be opened
+            raise
         except Exception as error:  # the runtime's errors have no public base class
             raise InvalidInput(
                 f"{self._who} fails on a picture: {error}. Leave the picture out, or use another "
@@ -159,12 +163,11 @@ class BuiltModel(ImageModel):
         std: Channels,
     ) -> None:
         self._who, self._content = who, content
-        self._input, self._number = efficientnet.INPUT, np.float32
+        self._input, self._number = INPUT, np.float32
         self._reversed = False
         self.layout, self.side, self.batch = "NCHW", side, 1
-        self.mean = _three("mean", efficientnet.MEAN if mean is None else mean)
-        self.std = _checked_std(efficientnet.STD if std is None else std)
-        self.output, self.dimension = efficientnet.OUTPUT, efficientnet.DIMENSION
+        self.mean, self.std = _three("mean", mean), _checked_std(std)
+        self.output, self.dimension = OUTPUT, DIMENSION
 
 
 def _opened(content: bytes, who: str) -> Any:

@@ -186,6 +186,8 @@ def test_before_any_words_the_remedy_is_told(collection, pictures):
     ):
         with pytest.raises(CollectionError, match=r"no annotator yet.*learn --labels FILE"):
             ask()
+    with pytest.raises(CollectionError, match=r"no start words.*--model lite0"):
+        collection.words.tag([pictures])
     with pytest.raises(InvalidInput, match="no trained model to evaluate"):
         collection.models.evaluate_words()
 

@@ -28,7 +28,7 @@ from lookalike.collection.store.people import OWNER
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import Query
 from lookalike.core.checks import check_whole, is_number
-from lookalike.core.errors import InvalidInput
+from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key
 from lookalike.images import Limits, find_pictures
@@ -205,4 +205,7 @@ class Words(Noun):
             return Lexicon.of(self._session, *learned)
         if (starting := rankers.starting(by)) is not None:
             return Lexicon.of(self._session, starting[0], None)
-        raise rankers.untaught()
+        raise CollectionError(
+            f"{rankers.untaught()} Its rankers know no start words, either; lookalike index FOLDER "
+            f"--model lite0 --name words adds one that does."
+        )

