@@ -228,13 +228,13 @@ def content(network: Network) -> bytes:
     path = Path(spec.origin).parent / network.file
     remedy = f"Reinstall it with: pip install --force-reinstall {network.release}"
     try:
-        found = path.read_bytes()
+        file_bytes = path.read_bytes()
     except OSError as error:
         raise DamagedFile(f"{path} cannot be read: {error.strerror}. {remedy}") from error
-    digest = hashlib.sha256(found).hexdigest()
+    digest = hashlib.sha256(file_bytes).hexdigest()
     if digest != network.sha256:
         raise DamagedFile(f"{path} has the SHA-256 {digest}; expected {network.sha256}. {remedy}")
-    return found
+    return file_bytes
 
 
 def weights(network: Lite) -> dict[str, NDArray[Any]]:
@@ -246,7 +246,7 @@ def widen(half: bytes) -> bytes:
     """Return a graph of half precision as one of single precision, its ends named as in ``build``.
 
     No processor that is common here computes in half precision, so ONNX Runtime would widen each
-    layer by itself; others would compute other vectors.
+    layer by itself; others may compute other vectors.
     """
     from onnx import TensorProto, checker, load_model_from_string, numpy_helper
 
