@@ -31,6 +31,21 @@ def test_labels_of_others_are_proposals_until_they_are_accepted(collection):
         collection.people.accept("Bea")
 
 
+@pytest.mark.parametrize("again", ["the same", "the opposite"])
+@pytest.mark.parametrize("change", ["trust", "accept"])
+def test_whoever_said_something_twice_of_a_picture_can_be_trusted(collection, again, change):
+    first = collection.label([1, 2], "Hund", who="Ada")
+    if again == "the same":
+        collection.undo(first.number)
+    else:
+        collection.label([1, 2], "Hund", shows=False, who="Ada")
+    collection.label([1, 2], "hund", who="Ada")
+    getattr(collection.people, change)("Ada")
+    assert dict(collection.labels.used()) == {"hund": 2}
+    collection.undo(collection.log.history(1)[0].number)
+    assert dict(collection.labels.used()) == {}
+
+
 def test_refusals_of_others_take_nothing_away(collection):
     collection.label([1, 2, 3], "Hund")
     collection.label([1, 2, 3], "Hund", shows=False, who="Ada")

@@ -119,6 +119,11 @@ def test_remove(run, photos, changeable):
     assert "3 pictures in the bin" in ran.out
     assert run("restore", pictures[0], "-c", changeable, "--json").json["restored"] == 1
     assert run("restore", pictures[0], "-c", changeable).code == 1
+    red = run("remove", photos / "red", "-c", changeable, "--json").json["removed"]
+    elsewhere = run("restore", photos / "blue", "-c", changeable)
+    assert (elsewhere.code, "no pictures of the folder" in elsewhere.err) == (1, True)
+    assert run("restore", photos / "red", "-c", changeable, "--json").json["restored"] == red + 2
+    assert run("remove", *pictures[1:], photos / "red" / "2.png", "-c", changeable).code == 0
     assert run("bin", "-c", changeable, "--empty", "--json").json["erased"] == 2
     assert run("index", photos, "-c", changeable, "--json").json["added"] == 0
     assert run("index", photos, "-c", changeable, "--removed", "--json").json["added"] == 2

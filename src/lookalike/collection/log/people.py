@@ -37,7 +37,7 @@ class _Word(Event):
     def settle(self, at: Position) -> None:
         """Give pictures the words they have now that these labels count, or count no more."""
         answer = sorted(
-            (word_key(one.word), one.picture) for one in people.labels(at.connection, self.person)
+            {(word_key(one.word), one.picture) for one in people.labels(at.connection, self.person)}
         )
         for key, some in groupby(answer, lambda one: one[0]):
             settle(at.connection, key, [picture for _, picture in some])

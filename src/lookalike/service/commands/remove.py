@@ -58,6 +58,26 @@ def _inside(store: "Collection", name: str) -> "Sequence[int | str]":
     return rows
 
 
+def _binned_inside(store: "Collection", name: str) -> "Sequence[int | str]":
+    """Return the pictures in the bin from a folder and below it, or what else was named."""
+    from lookalike.core.errors import NotFound
+
+    if not Path(name).is_dir():
+        return [name]
+    folder = Path(os.path.abspath(name))  # noqa: PTH100
+    rows = [
+        row.id
+        for row in store.bin.browse(EVERY)
+        if any(path.is_relative_to(folder) for path in row.places)
+    ]
+    if not rows:
+        raise NotFound(
+            f"{store.path} has no pictures of the folder {name} in the bin, nor did lookalike "
+            f"backup write it."
+        )
+    return rows
+
+
 def restore(
     pictures: Annotated[
         list[str] | None,
@@ -75,9 +95,9 @@ def restore(
 ) -> None:
     """Bring pictures back from the bin, or put a backup in the place of the collection.
 
-    Pictures come back with their labels and votes. Given a folder that lookalike backup wrote,
-    the backup is verified and takes the collection's place, which no server may use meanwhile; what
-    was there is kept beside it.
+    Pictures, or all from a folder, come back with their labels and votes. Given a folder that
+    lookalike backup wrote, the backup is verified and takes the collection's place, which no server
+    may use meanwhile; what was there is kept beside it.
     """
     from lookalike.collection import Collection, is_backup
 
@@ -86,13 +106,13 @@ def restore(
     if len(given) == 1 and is_backup(given[0]):
         put_back(given[0], collection, replace=replace, screen=screen)
         return
-    if replace or any(path.is_dir() for path in given):
+    if replace:
         raise InvalidInput(
-            "restore: name pictures, or one folder that lookalike backup wrote; --replace is for "
-            "the latter."
+            "restore: --replace is for one folder that lookalike backup wrote; name that."
         )
     with Collection.open(collection) as store:
-        restored = store.restore(pictures or None)
+        named = [one for name in pictures or () for one in _binned_inside(store, name)]
+        restored = store.restore(named or None)
         total = len(store)
     screen.say(f"{restored:,} restored; {counted(total, 'picture')} in {collection}.")
     screen.result({"collection": collection, "restored": restored, "pictures": total})
