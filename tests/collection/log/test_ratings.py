@@ -101,3 +101,9 @@ def test_what_cannot_be_rated_is_refused_and_nothing_is_kept(collection, given, 
     with pytest.raises(InvalidInput, match=message):
         collection.ratings.rate(**settings)
     assert collection.log.history(1) == before
+
+
+def test_a_ranker_is_not_compared_with_itself(collection):
+    name = collection.models.rankers()[0].name
+    with pytest.raises(InvalidInput, match="cannot be compared with itself"):
+        collection.ratings.next("Ann", against=name)

@@ -53,3 +53,5 @@ def test_judging_needs_ratings_and_what_it_compares_with(store, run, tmp_path):
     assert (ran.code, "nothing" in ran.err) == (1, True)
     ran = run("judge", tmp_path / "store", "--out", tmp_path)
     assert (ran.code, "--results" in ran.err) == (1, True)
+    ran = run("judge", tmp_path / "store", "--against", "other", "--results")
+    assert f"lookalike judge {tmp_path / 'store'} --against other" in " ".join(ran.err.split())

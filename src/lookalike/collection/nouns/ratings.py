@@ -98,6 +98,11 @@ class Ratings(Noun):
         check_whole("ratings", "queries", queries, 1)
         check_whole("ratings", "k", k, 1, 50)
         ranker = self._session.rankers.get(by).name
+        if against == ranker:
+            raise InvalidInput(
+                f"ratings: {ranker} cannot be compared with itself. Compare it with {COSINE}, or "
+                f"with another ranker."
+            )
         given = [one for one in ratings(self._session.database) if _is_of(one, ranker, against)]
         ids = np.sort(self._session.rankers.get(by).plain.ids)
         if len(ids) < 3:

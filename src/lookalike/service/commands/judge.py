@@ -49,6 +49,8 @@ def judge(
     from lookalike.collection import Collection
 
     screen, place = Screen(as_json), from_home(collection)
+    command = f"lookalike judge {place}" + (f" --against {against}" if against != "cosine" else "")
+    command += f" --by {by}" if by else ""
     if out is not None and not results:
         raise InvalidInput("judge: --out is where --results are written; give --results, too.")
     with Collection.open(place) as store:
@@ -56,8 +58,8 @@ def judge(
             figures = store.ratings.figures(against=against, by=by)
             if figures is None:
                 raise InvalidInput(
-                    f"judge: nobody has compared {place} with {against} yet. Run lookalike judge "
-                    f"{place}, and open the page."
+                    f"judge: nobody has compared {place} with {against} yet. Run {command}, and "
+                    f"open the page."
                 )
             _show(figures, against, screen, out)
             return
@@ -75,7 +77,7 @@ def judge(
             def announce() -> None:
                 screen.say(
                     f"Compare {counted(queries, 'query', 'queries')} at {start}judge?{options}",
-                    f"Then: lookalike judge {place} --results. Stop with Ctrl-C.",
+                    f"Then: {command} --results. Stop with Ctrl-C.",
                 )
                 screen.result({"address": f"{start}judge?{options}", "collection": place})
 
