@@ -75,7 +75,7 @@ def people(
             screen.say(f"Revoked {counted(gone, 'key')} of {shown(name)}.")
         elif action == "undo" and preview:
             counts = everybody.preview(name, kind or ALL, since=since)
-            screen.say(", ".join(f"{count:,} {what}" for what, count in counts.items()))
+            screen.say(", ".join(counted(n, what.removesuffix("s")) for what, n in counts.items()))
             result |= counts
         else:
             if action == "undo":
