@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from lookalike.collection import Ask, Collection
 from lookalike.collection.store import models
@@ -75,3 +76,16 @@ def test_labels_are_read_for_votes_alone_and_not_at_every_import(collection, pic
     with Collection.open(collection.path, features=[Colours()]) as other:
         assert other.votes.standing() == collection.votes.standing()
         assert other.search(1, 30) == collection.search(1, 30)
+
+
+@pytest.mark.parametrize(("lost", "strength"), [(0.005, 1.0), (0.2, 0.0)])
+def test_a_loss_that_nobody_sees_is_no_harm(lost, strength):
+    class Prepared(HeldLabels):
+        def __init__(self):
+            self._vectors = self._items = self._scores = np.zeros((1, 1))
+            self._before = np.full(100, 0.5)
+
+        def _precision(self, scores):
+            return self._before - lost * (np.arange(100) < 4)
+
+    assert Prepared().judge(lambda vectors: vectors).strength == strength

@@ -30,6 +30,9 @@ MAX_HELD = 200
 STRENGTHS = (WHOLE, 0.5, 0.25)
 """How far searches may go with what votes taught, where labels judge it too."""
 
+MIN_HARM = 0.001
+"""What labelled pictures must rank worse by, in mean average precision, for that to be harm."""
+
 Added = Callable[[Vectors], NDArray[np.float64]]
 """What votes add to what is asked with for each of some vectors, a row each."""
 
@@ -38,7 +41,8 @@ class HeldLabels:
     """How pictures held out rank each other, without votes and with them.
 
     What votes add counts as harm where it lowers the mean average precision by more than one
-    standard error of the difference: a few votes move it up or down a little by chance.
+    standard error of the difference, and by more than ``MIN_HARM``: a few votes move it up or
+    down a little by chance.
     """
 
     def __init__(self, vectors: Vectors, similarity: Similarity, relevance: Relevance) -> None:
@@ -99,7 +103,7 @@ class HeldLabels:
         for strength in STRENGTHS:
             after = self._precision(self._scores + strength * more)
             change = after - self._before
-            if change.mean() >= -change.std() / np.sqrt(len(change)):
+            if change.mean() >= -max(change.std() / np.sqrt(len(change)), MIN_HARM):
                 return Judged(float(self._before.mean()), float(after.mean()), strength)
         return Judged(float(self._before.mean()), float(after.mean()), 0.0)
 
