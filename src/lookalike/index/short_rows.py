@@ -34,7 +34,7 @@ class ShortRows:
     By the inequality of Cauchy and Schwarz, the product of a query q with a vector v is that with
     its whole numbers, give or take |q| times the length of what they leave out. The numbers of the
     head alone tell it up to |q_tail|·|v_tail|. The numbers that are largest over all vectors are in
-    the head; of vectors reduced to principal components, a quarter holds most of their length.
+    the head; of vectors reduced to principal components, half holds most of their length.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class ShortRows:
     def query(self, query: NDArray[np.float32]) -> ShortQuery:
         """Return a query in whole numbers whose products with those of rows fit 32 bits."""
         vector = query[self.order].astype(np.float64)
-        most = min(_MAX_WORD, (1 << 31) // (_MAX_BYTE * vector.size) - 1)
+        most = max(min(_MAX_WORD, (1 << 31) // (_MAX_BYTE * vector.size) - 1), 1)
         step = max(float(np.abs(vector).max()) / most, float(np.finfo(np.float32).tiny))
         whole = np.rint(vector / step).astype(np.int16)
         cut = self.heads.rows.shape[1]
