@@ -193,6 +193,7 @@ def write_page() -> None:
             if subject_of(name) == subject
         )
         opening.append(f"- [{subject}](benchmarks/{subject}.md): {names}")
+    opening += ["", "What was tried on the way to a decision stands in [notes](benchmarks/notes/)."]
     (DOCS / "benchmarks.md").write_text("\n".join(opening) + "\n", encoding="utf-8")
 
 

@@ -322,6 +322,13 @@ def test_architecture_lists_every_registered_part(kind):
     assert not set(resolve(REGISTRIES[kind])._own) - names
 
 
+@pytest.mark.parametrize(
+    "note", sorted((ROOT / "docs" / "decisions").glob("*.md")), ids=lambda it: it.stem
+)
+def test_decisions_are_short(note):
+    assert len(note.read_text(encoding="utf-8").split()) <= 650  # the rest: docs/benchmarks/notes
+
+
 def test_architecture_lists_every_room_of_a_collection():
     there = ROOT / "src" / "lookalike" / "collection"
     rooms = {f"`{path.parent.name}/`" for path in there.glob("*/__init__.py")}
