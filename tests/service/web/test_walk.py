@@ -162,7 +162,7 @@ def first_day(walk):
     page.go_back()
     walk.go("Pictures")
     page.locator('img[alt="phone.heic"]').click()
-    page.wait_for_function("document.getElementById('large')?.naturalWidth > 0")
+    page.wait_for_function("() => document.getElementById('large')?.naturalWidth > 0")
     assert "/image/" in page.locator("#large").get_attribute("src")
     walk.show("heic")
 
