@@ -828,4 +828,4 @@ def test_the_api_page_works_offline(window):
     page.get_by_text("Search by pictures or by words").click()
     page.get_by_text("Leave out matches after this many of the best.").wait_for()
     page.set_viewport_size({"width": 390, "height": 800})
-    page.wait_for_function("document.documentElement.scrollWidth <= 390")
+    page.wait_for_function("() => document.documentElement.scrollWidth <= 390")
