@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from lookalike.evaluate.metrics import evaluate_similarity
 from lookalike.evaluate.protocols import Choice, Result, choose
 from lookalike.evaluate.reproduce import oasis_paper as paper
+from lookalike.evaluate.reproduce.order import order_notes
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
 from lookalike.evaluate.reproduce.vectors import FoldVectors
 from lookalike.evaluate.spread import Spread
@@ -146,25 +145,8 @@ def table_4(pictures: PictureSet, results: dict[str, Result | None], notes: list
         columns,
         rows,
         title=f"Table 4: precision in %, {pictures.title}",
-        notes=(*notes, *order_notes(results), *asterisks(rows)),
+        notes=(*notes, *order_notes(_in_order(results)), *asterisks(rows)),
     )
-
-
-def order_notes(results: dict[str, Result | None]) -> list[str]:
-    """Return whether the paper's order holds, method by method, with a paired t-test over folds."""
-    values = {
-        name: np.array([one.mean_average_precision for one in result.judgements])
-        for name in ORDER
-        if (result := results.get(name)) is not None
-    }
-    texts = []
-    for (first, better), (second, worse) in pairwise(values.items()):
-        change = better - worse
-        text = f"{first} over {second} {100 * change.mean():+.1f}"
-        if len(change) > 1 and change.std() > 1e-12:
-            text += f" (p = {stats.ttest_rel(better, worse).pvalue:.3f})"
-        texts.append(text + ("" if change.mean() > 0 else ", where the order does not hold"))
-    return [f"The paper's order by mAP, paired over folds: {'; '.join(texts)}."] if texts else []
 
 
 def table_5(results: dict[str, tuple[PictureSet, dict[str, Result | None]]]) -> Table:
@@ -241,3 +223,11 @@ def _measures(result: Result | None) -> list[Cell]:
         return ["*"] * len(paper.MEASURES)
     outcome = [result.mean_average_precision, *(result.precision_at(k) for k in (1, 10, 50))]
     return [one.scaled(100) for one in outcome]
+
+
+def _in_order(results: dict[str, Result | None]) -> dict[str, list[float]]:
+    return {
+        name: [one.mean_average_precision for one in result.judgements]
+        for name in ORDER
+        if (result := results.get(name)) is not None
+    }

@@ -19,6 +19,7 @@ from lookalike.evaluate.reproduce.omks_methods import (
     Split,
 )
 from lookalike.evaluate.reproduce.omks_views import ViewSet
+from lookalike.evaluate.reproduce.order import order_notes
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
 from lookalike.evaluate.spread import Spread
 from lookalike.evaluate.tables import Cell, Table
@@ -191,6 +192,14 @@ def table_1(
             f"“+”: the best, and what a paired t-test at {LEVEL} cannot tell from it."
             if is_tested
             else f"No t-test, which needs {MIN_SPLITS} splits.",
+            *(
+                note
+                for pictures, result in results.values()
+                for note in order_notes(
+                    _in_order(result, paper.TABLE_1.get(pictures.classes, paper.TABLE_1[10])),
+                    pictures.title,
+                )
+            ),
             "KITML projects on each of its pairs in turn: minutes on larger training parts.",
         ),
     )
@@ -239,4 +248,20 @@ def table_3(
             row += [spread.scaled(100), theirs.get(measure)]
         rows.append(row)
     title = f"Table 3: precision in %, {pictures.title}"
-    return Table(columns, rows, title=title, notes=tuple(notes))
+    of_paper = {
+        name: each["mAP"]
+        for name, each in paper.TABLE_3.get(pictures.classes, paper.TABLE_3[10]).items()
+    }
+    order = order_notes(_in_order(results, of_paper))
+    return Table(columns, rows, title=title, notes=(*notes, *order))
+
+
+def _in_order(
+    results: Mapping[str, Outcomes | Result | None], of_paper: Mapping[str, Spread]
+) -> dict[str, list[float]]:
+    """Return the mean average precisions of each split, the method best in the paper first."""
+    return {
+        name: [one.mean_average_precision for one in result.judgements]
+        for name in sorted(of_paper, key=lambda name: -of_paper[name].mean)
+        if (result := results.get(name)) is not None
+    }
