@@ -212,6 +212,10 @@ def test_oasis_chooses_its_view_and_step():
 class Fixed:
     def __init__(self, *values):
         self.judgements = [type("Judged", (), {"mean_average_precision": v}) for v in values]
+        self.mean_average_precision = Spread.of(values)
+
+    def precision_at(self, _):
+        return self.mean_average_precision
 
 
 def test_the_best_are_those_a_t_test_cannot_tell_apart():
