@@ -49,6 +49,7 @@ EXPORTS = {
     "lookalike.collection": [
         "MAX_EXAMPLES",
         "OWNER",
+        "UNDOABLE",
         "Added",
         "Album",
         "Ask",
@@ -74,6 +75,7 @@ EXPORTS = {
         "NewWords",
         "ObjectMatch",
         "Person",
+        "PersonKind",
         "PictureRow",
         "PictureTag",
         "Proposal",

@@ -63,6 +63,7 @@ def test_all_of_a_person_is_undone_at_once_and_comes_back_at_once(collection):
         "votes": 1,
         "tags": 1,
         "refusals": 1,
+        "albums": 0,
         "removals": 0,
     }
     count = len(collection.log.history(100))
@@ -79,6 +80,30 @@ def test_all_of_a_person_is_undone_at_once_and_comes_back_at_once(collection):
         collection.people.undo("Ada", since="9999")
     with pytest.raises(InvalidInput, match="Choose from votes"):
         collection.people.undo("Ada", ["jokes"])
+    collection.log.check()
+
+
+def test_what_a_person_did_to_albums_is_undone_at_once(collection):
+    collection.albums.save("Mine", pictures=[1, 2])
+    collection.albums.save("Ada's", pictures=[5], who="Ada")
+    collection.albums.save("Built on", pictures=[6], who="Ada")
+    collection.albums.add("Built on", [7])
+    collection.albums.add("Mine", [3, 4], who="Ada")
+    collection.albums.take_out("Mine", [1], who="Ada")
+    collection.albums.rename("Mine", "Hers", who="Ada")
+    before = {album.name: {*album.pictures} for album in collection.albums.all()}
+    collection.albums.save("Lost", pictures=[8])
+    collection.albums.delete("Lost", who="Ada")
+    assert collection.people.preview("Ada", ["albums"]) == {"albums": 6}
+    event = collection.people.undo("Ada", ["albums"])
+    # What somebody else added to since stays, with what they added.
+    assert {album.name: {*album.pictures} for album in collection.albums.all()} == {
+        "Mine": {1, 2},
+        "Built on": {7},
+        "Lost": {8},
+    }
+    collection.undo(event.number)
+    assert {album.name: {*album.pictures} for album in collection.albums.all()} == before
     collection.log.check()
 
 

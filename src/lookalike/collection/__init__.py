@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from lookalike.collection.collection import Collection
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.log import NewWords
+from lookalike.collection.log.people import UNDOABLE, PersonKind
 from lookalike.collection.nouns.people import Person
 from lookalike.collection.nouns.ratings import Comparison, RatedRankings
 from lookalike.collection.pictures.added import Added
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_EXAMPLES",
     "OWNER",
+    "UNDOABLE",
     "Added",
     "Album",
     "Ask",
@@ -73,6 +75,7 @@ __all__ = [
     "NewWords",
     "ObjectMatch",
     "Person",
+    "PersonKind",
     "PictureRow",
     "PictureTag",
     "Proposal",

@@ -33,6 +33,7 @@ SCENES = {
     "restoration": lambda c, a, b: (c.remove([a]), c.restore([a]), c.log.history(1)[0].number)[2],
     "import": lambda c, a, b: (c.learn(folders=True), c.log.history(2)[1].number)[1],
     "undo": lambda c, a, b: c.undo(c.label(a, "Hund").number).number,
+    "album": lambda c, a, b: (c.albums.save("See", pictures=[a]), c.log.history(1)[0].number)[1],
     "trust": lambda c, a, b: (c.label(a, "Hut", who="Ada"), c.people.trust("Ada").number)[1],
     "acceptance": lambda c, a, b: (c.label(a, "Hut", who="Ada"), c.people.accept("Ada").number)[1],
     "undo_person": lambda c, a, b: (c.label(a, "Hut"), c.people.undo("").number)[1],

@@ -2,6 +2,7 @@ import pytest
 
 from lookalike.collection import Ask, Collection, Filter, SavedSearch
 from lookalike.core.errors import InvalidInput, NotFound
+from tests.collection.beside import beside, stored_rows
 from tests.collection.colours import PALETTE, Colours, picture
 
 NAMES = [*PALETTE]
@@ -207,3 +208,94 @@ def test_a_kept_query_of_an_album_is_not_forgotten(collection, tmp_path, set_lim
     assert len(collection.albums.get("Kept").members) == 3
     with pytest.raises(NotFound):
         collection.queries.thumbnail(tokens[1])
+
+
+def undo_last(collection):
+    return collection.undo(collection.log.history(1)[0].number)
+
+
+def test_what_is_done_to_albums_is_undone_and_done_again(collection):
+    own = ids(collection, NAMES[0])
+
+    def state():
+        return {
+            (one.id, one.name, one.pictures, one.search, one.most)
+            for one in collection.albums.all()
+        }
+
+    for change in (
+        lambda: collection.albums.save("Mine", SavedSearch(word="sea"), pictures=own[:2], most=5),
+        lambda: collection.albums.add("Mine", own[1:4]),
+        lambda: collection.albums.take_out("Mine", [own[0], own[3], own[5]]),
+        lambda: collection.albums.rename("Mine", "Ours"),
+        lambda: collection.albums.delete("Ours"),
+    ):
+        before = state()
+        change()
+        after = state()
+        undone = undo_last(collection)
+        assert {tuple(map(sorted_pictures, one)) for one in state()} == {
+            tuple(map(sorted_pictures, one)) for one in before
+        }
+        collection.undo(undone.number)
+        assert state() == after
+    events = len(collection.log.history(100))
+    assert [one.sentence for one in collection.log.history(100) if one.kind == "album"] == [
+        "Deleted the album “Ours”",
+        "Renamed the album “Mine” to “Ours”",
+        "Took 2 pictures out of the album “Mine”",
+        "Added 2 pictures to the album “Mine”",
+        "Saved the album “Mine”",
+    ]
+    # What changes nothing is no event.
+    collection.albums.save("Still", pictures=own[:1])
+    collection.albums.add("Still", own[:1])
+    collection.albums.take_out("Still", own[1:2])
+    collection.albums.rename("Still", "Still")
+    assert len(collection.log.history(100)) == events + 1
+    collection.log.check()
+
+
+def sorted_pictures(value):
+    return tuple(sorted(value)) if isinstance(value, tuple) else value
+
+
+def test_an_album_that_comes_back_finds_another_name_where_its_own_was_taken(collection):
+    own = ids(collection, NAMES[0])
+    collection.albums.save("See", pictures=own[:1])
+    collection.albums.delete("See")
+    collection.albums.save("see", pictures=own[1:2])
+    collection.undo(collection.log.history(2)[1].number)
+    assert collection.albums.names() == ["see", "See (2)"]
+    assert collection.albums.get("See (2)").pictures == (own[0],)
+
+
+def test_an_album_that_was_there_before_albums_were_in_the_log_comes_back(collection):
+    own = ids(collection, NAMES[0])
+    old = collection.albums.save("Old", SavedSearch(Ask((own[0],))), pictures=own[:3])
+    with beside(collection).database.transaction() as connection:
+        connection.execute("DELETE FROM events WHERE kind = 'album'")
+    collection.albums.take_out("Old", own[:1])
+    collection.albums.delete("Old")
+    undo_last(collection)
+    assert collection.albums.get("Old").pictures == old.pictures[1:]
+    collection.undo(collection.log.history(3)[2].number)
+    album = collection.albums.get(old.id)
+    assert ({*album.pictures}, album.search, album.most) == ({*own[:3]}, old.search, old.most)
+
+
+def test_nothing_of_erased_pictures_is_left_in_what_is_said_of_albums(collection):
+    own = ids(collection, NAMES[0])
+    collection.albums.save("Two", SavedSearch(Ask((own[0],), (own[1],))), pictures=own[2:4])
+    collection.albums.take_out("Two", [own[3]])
+    collection.albums.delete("Two")
+    collection.remove(own[:4])
+    collection.bin.empty()
+    for body in stored_rows(collection, "SELECT body FROM events WHERE kind = 'album'"):
+        assert '"added"' not in body[0]
+        assert '"taken"' not in body[0]
+        assert not body[0] or '\\"like\\": [], \\"unlike\\": []' in body[0]
+    deleted = next(one for one in collection.log.history(9) if one.sentence.startswith("Deleted"))
+    collection.undo(deleted.number)
+    assert collection.albums.get("Two").members == ()
+    collection.log.check()

@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from sqlite3 import Connection
+from typing import Literal, TypeAlias, get_args
 
+from lookalike.collection.log.albums import AlbumChange
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.event import Event, Position, event, read_event
 from lookalike.collection.log.labels import Label, settle
@@ -18,8 +20,10 @@ from lookalike.collection.store.database import Database
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted, shown, word_key
 
-UNDOABLE = ("votes", "tags", "refusals", "removals")
+PersonKind: TypeAlias = Literal["votes", "tags", "refusals", "albums", "removals"]
 """What of a person can be undone at once."""
+
+UNDOABLE: tuple[PersonKind, ...] = get_args(PersonKind)
 
 _TIME = re.compile(r"([0-9]{4}(-[0-9]{2}){0,2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}Z?)?)?)?")
 
@@ -143,4 +147,4 @@ def undo_person(entry: NewEntry, person: str, result: Collection[list[int]]) -> 
 def _kind(event: Event) -> str:
     if isinstance(event, Label):
         return "tags" if event.shows else "refusals"
-    return {Vote: "votes", Removal: "removals"}.get(type(event), "")
+    return {Vote: "votes", AlbumChange: "albums", Removal: "removals"}.get(type(event), "")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
+from lookalike.collection.log import albums as events
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import album, matching, named
 from lookalike.collection.search import albums
 from lookalike.collection.search.albums import Album
 from lookalike.collection.store import albums as stored_albums
-from lookalike.collection.store.albums import SavedSearch
+from lookalike.collection.store.albums import AlbumRow, SavedSearch
+from lookalike.collection.store.people import OWNER
 
 
 class Albums(Noun):
@@ -24,6 +26,7 @@ class Albums(Noun):
         *,
         pictures: Iterable[int | str | Path] = (),
         most: int | None = None,
+        who: str = OWNER,
     ) -> Album:
         """Save a search, a filter or some pictures under a name.
 
@@ -42,6 +45,8 @@ class Albums(Noun):
         most : int, optional
             How many pictures the best matches may bring it to; by default 100, 0 for pictures
             without a search, and 0 for words: the album then has what is tagged with them.
+        who : str
+            Who saves it. What is done to albums is in the log, and can be undone.
 
         Raises
         ------
@@ -52,8 +57,8 @@ class Albums(Noun):
             ids = named(self._session, "albums.save", pictures)
             row = albums.checked(self._session, name, search, ids, most)
             inside, _ = albums.members(self._session, row, partial(matching, self._session))
-            with self._session.database.transaction() as connection:
-                stored_albums.add(connection, row.name, row.search, row.pictures, row.most, inside)
+            with self._session.entry(who) as entry:
+                events.save(entry, row, inside)
         return self.get(row.name)
 
     def all(self) -> list[Album]:
@@ -82,7 +87,7 @@ class Albums(Noun):
             stored_albums.mark_opened(connection, result.id, result.members)
         return result
 
-    def rename(self, name: str | int, new: str) -> Album:
+    def rename(self, name: str | int, new: str, *, who: str = OWNER) -> Album:
         """Give an album another name, and return it.
 
         Raises
@@ -91,41 +96,44 @@ class Albums(Noun):
             If another album has that name, in whatever case and Unicode form.
         """
         row, spelled = albums.find(self._session, name), albums.check_name(new)
-        with self._session.database.transaction() as connection:
-            stored_albums.rename(connection, row.id, spelled)
+        with self._session.entry(who) as entry:
+            events.rename(entry, row, spelled)
         return self.get(row.id)
 
-    def add(self, name: str | int, pictures: Iterable[int | str | Path]) -> Album:
+    def add(
+        self, name: str | int, pictures: Iterable[int | str | Path], *, who: str = OWNER
+    ) -> Album:
         """Add pictures to an album by hand, behind those that were, and return it.
 
         What was rejected in its search stays out until that vote is taken back.
         """
-        return self._change(name, pictures, lambda own, some: dict.fromkeys([*own, *some]))
+        with self._session.rankers.lock:
+            row, ids = self._row_and_ids(name, pictures)
+            with self._session.entry(who) as entry:
+                events.change(entry, row, added=ids)
+        return self.get(row.id)
 
-    def take_out(self, name: str | int, pictures: Iterable[int | str | Path]) -> Album:
+    def take_out(
+        self, name: str | int, pictures: Iterable[int | str | Path], *, who: str = OWNER
+    ) -> Album:
         """Take out pictures that were added to an album by hand, and return it.
 
         Those that its search finds, or that were picked in it, stay: reject them there.
         """
-        return self._change(
-            name, pictures, lambda own, some: [one for one in own if one not in set(some)]
-        )
-
-    def _change(
-        self,
-        name: str | int,
-        pictures: Iterable[int | str | Path],
-        change: Callable[[tuple[int, ...], list[int]], Iterable[int]],
-    ) -> Album:
         with self._session.rankers.lock:
-            row = albums.find(self._session, name)
-            ids = named(self._session, "albums.add", pictures)
-            with self._session.database.transaction() as connection:
-                stored_albums.set_pictures(connection, row.id, change(row.pictures, ids))
+            row, ids = self._row_and_ids(name, pictures)
+            with self._session.entry(who) as entry:
+                events.change(entry, row, taken=ids)
         return self.get(row.id)
 
-    def delete(self, name: str | int) -> None:
+    def _row_and_ids(
+        self, name: str | int, pictures: Iterable[int | str | Path]
+    ) -> tuple[AlbumRow, list[int]]:
+        row = albums.find(self._session, name)
+        return row, named(self._session, "albums.add", pictures)
+
+    def delete(self, name: str | int, *, who: str = OWNER) -> None:
         """Delete an album; its pictures, their labels and votes stay."""
         row = albums.find(self._session, name)
-        with self._session.database.transaction() as connection:
-            stored_albums.delete(connection, row.id)
+        with self._session.entry(who) as entry:
+            events.delete(entry, row)

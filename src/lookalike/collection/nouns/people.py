@@ -109,7 +109,7 @@ class People(Noun):
         Parameters
         ----------
         name : str
-        kinds : iterable of {"votes", "tags", "refusals", "removals"}
+        kinds : iterable of {"votes", "tags", "refusals", "albums", "removals"}
         since : str
             Only what was said from this time on, in UTC as the log writes it.
         who, key

@@ -1,14 +1,14 @@
 """The albums as they are stored: a name, what was saved, and what was in it when last opened."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import asdict, dataclass
 from sqlite3 import Connection
 from typing import Any
 
 from lookalike.collection.store.database import Database, now, numbers
 from lookalike.collection.store.filter import Filter
-from lookalike.collection.store.queries import Ask
+from lookalike.collection.store.queries import Ask, Ref
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import word_key
 
@@ -75,8 +75,8 @@ def add(
     pictures: Iterable[int],
     most: int,
     seen: Iterable[int],
-) -> None:
-    """Store a new album.
+) -> int:
+    """Store a new album, and return its id.
 
     Raises
     ------
@@ -89,14 +89,61 @@ def add(
             f"Collection: there is already an album “{taken[0]}”. Choose another name, or delete "
             f"that album first."
         )
-    connection.execute(
+    number = connection.execute(
         "INSERT INTO albums (name, key, made, search, pictures, most, opened, seen) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(name, word_key(name), now(), json.dumps(asdict(search)), numbers(pictures), most),
+            *(name, word_key(name), now(), search_text(search), numbers(pictures), most),
             *(now(), numbers(seen)),
         ),
+    ).lastrowid
+    return int(number or 0)
+
+
+def add_again(
+    connection: Connection, number: int, name: str, search: str, pictures: Iterable[int], most: int
+) -> None:
+    """Store an album under its former id, as if it was opened now; another name if that is taken.
+
+    ``search`` is what :func:`search_text` returned.
+    """
+    inside, free = numbers(pictures), _free(connection, number, name)
+    connection.execute(
+        "INSERT INTO albums VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*(number, free, word_key(free), now(), search, inside, most), *(now(), inside)),
     )
+
+
+def search_text(search: SavedSearch) -> str:
+    """Return a saved search as JSON."""
+    return json.dumps(asdict(search))
+
+
+def without(search: str, erased: Set[Ref]) -> str:
+    """Return a saved search as JSON, without what was erased."""
+    if not search:
+        return search
+    saved = json.loads(search)
+    for side in ("like", "unlike"):
+        if saved["ask"] is not None:
+            saved["ask"][side] = [ref for ref in saved["ask"][side] if ref not in erased]
+    return json.dumps(saved)
+
+
+def rename_back(connection: Connection, number: int, name: str) -> None:
+    """Give an album a name it had before, or one like that if another has it now."""
+    free = _free(connection, number, name)
+    row = connection.execute("SELECT name FROM albums WHERE id = ?", (number,)).fetchone()
+    if row[0] != free:
+        rename(connection, number, free)
+
+
+def _free(connection: Connection, number: int, name: str) -> str:
+    """Return a name, with a number behind it if another album has it."""
+    others = connection.execute("SELECT key FROM albums WHERE id != ?", (number,))
+    taken = {key for (key,) in others}
+    names = (name if count == 1 else f"{name} ({count})" for count in range(1, len(taken) + 2))
+    return next(one for one in names if word_key(one) not in taken)
 
 
 def rename(connection: Connection, number: int, name: str) -> None:
@@ -129,6 +176,20 @@ def rename(connection: Connection, number: int, name: str) -> None:
 def set_pictures(connection: Connection, number: int, pictures: Iterable[int]) -> None:
     """Store which pictures were saved in an album by hand."""
     connection.execute("UPDATE albums SET pictures = ? WHERE id = ?", (numbers(pictures), number))
+
+
+def exists(connection: Connection, number: int) -> bool:
+    """Return whether there is an album of an id."""
+    row = connection.execute("SELECT 1 FROM albums WHERE id = ?", (number,)).fetchone()
+    return row is not None
+
+
+def put_pictures(connection: Connection, number: int, inside: Mapping[int, bool]) -> None:
+    """Save some pictures in an album as if by hand, behind the others, and take others out."""
+    (saved,) = connection.execute("SELECT pictures FROM albums WHERE id = ?", (number,)).fetchone()
+    own = [one for one in json.loads(saved) if inside.get(one, True)]
+    new = [one for one, is_in in inside.items() if is_in and one not in {*own}]
+    set_pictures(connection, number, [*own, *new])
 
 
 def holding(connection: Connection, some: Iterable[int], picture: int) -> list[int]:

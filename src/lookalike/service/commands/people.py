@@ -10,7 +10,8 @@ from lookalike.core.text import counted, shown
 from lookalike.service.options import HERE, AsJson, CollectionPath
 from lookalike.service.screen import Screen
 
-ALL = ("votes", "tags", "refusals", "removals")
+TEXTS = {"albums": "album change"}
+"""What is counted, where that is not the name of a kind."""
 
 Action: TypeAlias = Literal["list", "trust", "revoke", "accept", "undo", "key", "rename", "lock"]
 
@@ -22,7 +23,7 @@ def people(
     *,
     kind: Annotated[
         list[str] | None,
-        typer.Option(help="With undo: votes, tags, refusals or removals; by default all."),
+        typer.Option(help="With undo: votes, tags, refusals, albums or removals; by default all."),
     ] = None,
     since: Annotated[str, typer.Option(help="With undo: only from this time on, in UTC.")] = "",
     preview: Annotated[
@@ -40,7 +41,7 @@ def people(
     people the owner trusts, teaches everybody's. "key" makes a key for a person, who may have
     several, "rename" gives their keys to another name, and "lock" revokes all their keys.
     """
-    from lookalike.collection import Collection
+    from lookalike.collection import UNDOABLE, Collection
     from lookalike.service.web.security import keys
 
     screen = Screen(as_json)
@@ -74,12 +75,13 @@ def people(
             result["keys"] = gone
             screen.say(f"Revoked {counted(gone, 'key')} of {shown(name)}.")
         elif action == "undo" and preview:
-            counts = everybody.preview(name, kind or ALL, since=since)
-            screen.say(", ".join(counted(n, what.removesuffix("s")) for what, n in counts.items()))
+            counts = everybody.preview(name, kind or UNDOABLE, since=since)
+            texts = {TEXTS.get(what, what.removesuffix("s")): n for what, n in counts.items()}
+            screen.say(", ".join(counted(n, what) for what, n in texts.items()))
             result |= counts
         else:
             if action == "undo":
-                event = everybody.undo(name, kind or ALL, since=since)
+                event = everybody.undo(name, kind or UNDOABLE, since=since)
             else:
                 event = getattr(everybody, action)(name)
             result["event"] = event.number

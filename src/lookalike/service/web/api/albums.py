@@ -52,7 +52,7 @@ def save(request: Request, body: NewAlbum) -> Album:
     collection, who = collection_of(request), speaker(request)
     pictures = body.ids(collection, who) if body.pictures or body.all_of is not None else []
     search = None if body.search is None else body.search.saved()
-    return collection.albums.save(body.name, search, pictures=pictures, most=body.most)
+    return collection.albums.save(body.name, search, pictures=pictures, most=body.most, who=who)
 
 
 @router.get("/{id}", summary="Get an album")
@@ -70,31 +70,29 @@ def opened(request: Request, number: Number) -> Album:
 @router.patch("/{id}", summary="Rename an album")
 def rename(request: Request, number: Number, body: AlbumName) -> Album:
     """Give an album another name."""
-    speaker(request)
-    return collection_of(request).albums.rename(number, body.name)
+    return collection_of(request).albums.rename(number, body.name, who=speaker(request))
 
 
 @router.post("/{id}/pictures", summary="Add pictures to an album")
 def add(request: Request, number: Number, body: Selection) -> Album:
     """Add the pictures given, by hand, and return the album."""
     collection, who = collection_of(request), speaker(request)
-    return collection.albums.add(number, body.ids(collection, who))
+    return collection.albums.add(number, body.ids(collection, who), who=who)
 
 
 @router.post("/{id}/take-out", summary="Take pictures out of an album")
 def take_out(request: Request, number: Number, body: Selection) -> Album:
     """Take out pictures that were added by hand; what its search finds is rejected by a vote."""
     collection, who = collection_of(request), speaker(request)
-    return collection.albums.take_out(number, body.ids(collection, who))
+    return collection.albums.take_out(number, body.ids(collection, who), who=who)
 
 
 @router.delete("/{id}", summary="Delete an album")
 def delete(request: Request, number: Number) -> Album:
     """Delete an album; its pictures, their labels and votes stay."""
-    collection = collection_of(request)
-    speaker(request)
+    collection, who = collection_of(request), speaker(request)
     deleted = collection.albums.get(number)
-    collection.albums.delete(number)
+    collection.albums.delete(number, who=who)
     return deleted
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from lookalike.collection import Entry, Person, Proposal
+from lookalike.collection import UNDOABLE, Entry, Person, PersonKind, Proposal
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import By, PictureId, Statement
 from lookalike.service.web.security.users import MAX_NAME
@@ -14,8 +14,6 @@ from lookalike.service.web.state import collection_of, speaker
 router = APIRouter(tags=["people"], route_class=Route)
 
 Name = Annotated[str, Field(max_length=MAX_NAME, description='A name; "" is the owner.')]
-Kind = Literal["votes", "tags", "refusals", "removals"]
-ALL: tuple[Kind, ...] = ("votes", "tags", "refusals", "removals")
 
 
 class Change(Statement):
@@ -29,7 +27,7 @@ class UndoPerson(Statement):
     """What of a person to undo."""
 
     name: Name
-    kinds: list[Kind] = Field(default_factory=lambda: [*ALL])
+    kinds: list[PersonKind] = Field(default_factory=lambda: [*UNDOABLE])
     since: str = Field("", max_length=32, description="Only from this time on, in UTC.")
 
 
@@ -65,7 +63,7 @@ def proposals(
 def preview(
     request: Request,
     name: Annotated[Name, Query()],
-    kinds: Annotated[list[Kind], Query(max_length=len(ALL))] = [*ALL],  # noqa: B006
+    kinds: Annotated[list[PersonKind], Query(max_length=len(UNDOABLE))] = [*UNDOABLE],  # noqa: B006
     since: Annotated[str, Query(max_length=32, description="Only from this time on, in UTC.")] = "",
 ) -> dict[str, int]:
     """Return how many events of each kind would be undone."""

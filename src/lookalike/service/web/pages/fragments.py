@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from lookalike.collection import Entry
+from lookalike.collection import UNDOABLE, Entry, PersonKind
 from lookalike.core.text import label_name
 from lookalike.service.web.api.answers import HASH
 from lookalike.service.web.api.errors import Route
@@ -20,7 +20,6 @@ from lookalike.service.web.api.parameters import (
     Word,
     ask,
 )
-from lookalike.service.web.api.people import ALL
 from lookalike.service.web.files import FOREVER, lasting_thumbnail
 from lookalike.service.web.pages.history import entry_views
 from lookalike.service.web.pages.objects import drawing_of
@@ -72,12 +71,12 @@ class UndoPersonForm(BaseModel):
     """What of a person to undo: all of it, or a kind, or since a day."""
 
     name: str = Field(min_length=1, max_length=64)
-    kind: Literal["", "votes", "tags", "refusals", "removals"] = ""
+    kind: PersonKind | Literal[""] = ""
     since: str = Field("", max_length=32)
 
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[PersonKind, ...]:
         """Return the kinds, all by default."""
-        return (self.kind,) if self.kind else ALL
+        return (self.kind,) if self.kind else UNDOABLE
 
 
 class ResetForm(BaseModel):
