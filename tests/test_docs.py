@@ -359,7 +359,7 @@ def walks():
 def test_walks_lead_through_code_that_is_there(count, hops):
     source = ROOT / "src" / "lookalike"
     assert not [hop for hop in hops if hop[1] not in defined(source / hop[0])]
-    assert count == len({path for path, _ in hops})
+    assert count == len({path for path, _ in hops}) <= 10
 
 
 def test_changelog_opens_with_this_version_or_unreleased():

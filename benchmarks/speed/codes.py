@@ -67,7 +67,7 @@ def make(place: Path, options: Options, count: int) -> None:
                 for n, row in zip(some, rows, strict=True):
                     keep_record(connection, 1, n, pack_vector(row))
         (row,) = opened.rankers.rows()
-        store._session.rankers.feature(row)
+        store._session.rankers.parts.feature(row)
         with opened.database.transaction() as connection:
             connection.execute(
                 "UPDATE rankers SET ready = 1, fingerprint = ? WHERE id = 1", (FEATURE.fingerprint,)

@@ -84,7 +84,7 @@ def make(place: Path, vectors: dict[str, NDArray[np.float32]]) -> None:
                 for ranker, rows in rankers.items():
                     keep_record(connection, ranker, n, pack_vector(rows[n - 1]))
         for row in opened.rankers.rows():
-            feature = opened.rankers.feature(row)
+            feature = opened.rankers.parts.feature(row)
             grow(opened, row, feature, silent)
             opened.rankers.save_cache(opened.rankers.get(row.name))
 

@@ -72,7 +72,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                 )
         opened = store._session
         (row,) = opened.rankers.rows()
-        feature = opened.rankers.feature(row)
+        feature = opened.rankers.parts.feature(row)
         grow(opened, row, feature, silent)
         opened.rankers.save_cache(opened.rankers.get())
 

@@ -9,7 +9,7 @@ from PIL import Image
 from lookalike.annotation import ANNOTATORS
 from lookalike.annotation.base import Annotator
 from lookalike.collection import Collection, InUse
-from lookalike.collection.ranking import rankers
+from lookalike.collection.ranking import parts
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
@@ -297,7 +297,7 @@ def test_a_reader_sees_words_at_once(collection):
 
 def test_a_reader_goes_on_when_a_writer_cleans_up_under_it(collection, monkeypatch):
     learn(collection)
-    load, learned = rankers.Rankers.load_annotator, []
+    load, learned = parts.Parts.annotator, []
     with Collection.open(collection.path, features=[Colours()]) as reader:
 
         def late(self, number, fingerprint):
@@ -309,7 +309,7 @@ def test_a_reader_goes_on_when_a_writer_cleans_up_under_it(collection, monkeypat
             return load(self, number, fingerprint)
 
         current_ranker(reader)
-        monkeypatch.setattr(rankers.Rankers, "load_annotator", late)
+        monkeypatch.setattr(parts.Parts, "annotator", late)
         found = reader.words.learned()
     assert learned == [2]
     assert found == collection.words.learned()

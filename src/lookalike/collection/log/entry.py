@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from sqlite3 import Connection
-from threading import RLock
 from typing import Any
 
 from lookalike.collection.log.event import KINDS, Event, Position, read_event
@@ -135,14 +134,17 @@ class NewEntry:
         return Entry.of(self._row)
 
 
-@contextmanager
-def write_entry(
-    database: Database, lock: RLock, who: str = "", key: str | None = None
-) -> Iterator[NewEntry]:
-    """Write an entry: check the names, take the lock and a transaction, look the key up."""
-    check_names(who, key)
-    with lock, database.transaction() as connection:
-        yield NewEntry(connection, who, key)
+class Writer:
+    """What writes to the log of a database; an open collection is one."""
+
+    database: Database
+
+    @contextmanager
+    def entry(self, who: str = "", key: str | None = None) -> Iterator[NewEntry]:
+        """Write an entry: check the names, take the lock and a transaction, look the key up."""
+        check_names(who, key)
+        with self.database.lock, self.database.transaction() as connection:
+            yield NewEntry(connection, who, key)
 
 
 def check_names(who: str, key: str | None = None) -> None:

@@ -53,7 +53,7 @@ class Albums(Noun):
         InvalidInput
             If there is an album of that name, or nothing to save.
         """
-        with self._session.rankers.lock:
+        with self._session.database.lock:
             ids = named(self._session, "albums.save", pictures)
             row = albums.checked(self._session, name, search, ids, most)
             inside, _ = albums.members(self._session, row, partial(matching, self._session))
@@ -107,7 +107,7 @@ class Albums(Noun):
 
         What was rejected in its search stays out until that vote is taken back.
         """
-        with self._session.rankers.lock:
+        with self._session.database.lock:
             row, ids = self._row_and_ids(name, pictures)
             with self._session.entry(who) as entry:
                 events.change(entry, row, added=ids)
@@ -120,7 +120,7 @@ class Albums(Noun):
 
         Those that its search finds, or that were picked in it, stay: reject them there.
         """
-        with self._session.rankers.lock:
+        with self._session.database.lock:
             row, ids = self._row_and_ids(name, pictures)
             with self._session.entry(who) as entry:
                 events.change(entry, row, taken=ids)

@@ -187,7 +187,7 @@ class DuplicateGroups(Noun):
         """Return what finds copies, as it was used last if that was for the same key."""
         from lookalike.collection.search.near import NearCopies
 
-        with self._session.rankers.lock:
+        with self._session.database.lock:
             if self._copies is None or self._copies[0] != key:
                 self._copies = (key, NearCopies(radius))
             return self._copies[1]

@@ -122,7 +122,7 @@ def fitted(
 ) -> Feature | str:
     """Return a ranker's feature, fitted where files allow it; or why it cannot be used."""
     try:
-        feature = session.rankers.feature(row)
+        feature = session.rankers.parts.feature(row)
     except MissingPart as error:
         return str(error)
     if row.fingerprint is None:
@@ -149,7 +149,7 @@ def add_feature(
         row = _resumed(session, name, feature) or add_ranker(
             session.folder, database, name, feature, index=index, rerankers=rerankers
         )
-        session.rankers.use(row.id, feature)
+        session.rankers.parts.use(row.id, feature)
         files = [Path(path) for path, _ in all_places(database)]
         try:
             used = fitted(session, row, files, limits, progress)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING
 
-from lookalike.annotation.registry import ANNOTATORS
+from lookalike.collection.ranking.layers import Layers
+from lookalike.collection.ranking.parts import Parts
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.start_words import ClassCache
 from lookalike.collection.store import models, people, rankers
@@ -19,7 +17,6 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import CodeFigures
 from lookalike.collection.store.rankers import RankerRow
-from lookalike.collection.vectors.space import Space
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.collection.votes.preferences import Preferences
 from lookalike.core.errors import (
@@ -29,21 +26,14 @@ from lookalike.core.errors import (
     InvalidInput,
     LookalikeError,
     MissingPart,
-    NotFitted,
 )
-from lookalike.core.fingerprint import check_fingerprint
 from lookalike.core.text import counted
-from lookalike.features import Feature, Reduction, StartWords
-from lookalike.features.registry import FEATURES
-from lookalike.index.base import Index
+from lookalike.features import Feature, StartWords
 from lookalike.index.registry import RERANKERS
-from lookalike.similarity.base import Similarity
 from lookalike.similarity.registry import SIMILARITIES
 
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
-    from lookalike.codes.hamming import HammingSimilarity
-    from lookalike.collection.ranking.candidates import Candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +75,6 @@ OBJECTS = "regions"
 TOGETHER = "together"
 """What searches by look and by object together are named by; no ranker is called so."""
 
-MAX_PEOPLE = 16
-"""People whose layers are in memory; those who have not searched for the longest go."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -105,26 +92,22 @@ class Rankers:
     """
 
     def __init__(self, folder: Folder, database: Database, given: Iterable[Feature] = ()) -> None:
-        self.lock = RLock()
+        self._lock = database.lock
         self._folder = folder
         self._database = database
-        self._given = {feature.fingerprint: feature for feature in given if feature.is_fitted}
-        self._features: dict[int, Feature] = {}
+        self.parts = Parts(folder, database, given)
         self._loaded: dict[int, tuple[int, Ranker]] = {}
         self._annotators: dict[int, Annotator | DamagedFile] = {}
         self._seen: int | None = None
         self._rows: list[RankerRow] = []
         self._ledger: Ledger | None = None
-        self._layers: OrderedDict[str, tuple[Ledger, Ledger]] = OrderedDict()
-        self._people: OrderedDict[tuple[int, str], tuple[Ranker, Ranker]] = OrderedDict()
+        self._layers = Layers()
         self.classes = ClassCache(folder, database)
 
     def close(self) -> None:
         """Let go of all that is in memory."""
-        with self.lock:
-            self._loaded, self._annotators, self._ledger = {}, {}, None
-            self._layers.clear()
-            self._people.clear()
+        with self._lock:
+            self._loaded, self._annotators, self._ledger, self._layers = {}, {}, None, Layers()
         self.classes.close()
 
     def check_features(self, given: Iterable[Feature]) -> None:
@@ -140,7 +123,7 @@ class Rankers:
 
     def rows(self) -> list[RankerRow]:
         """Return the rankers there are, in the order they were made."""
-        with self.lock:
+        with self._lock:
             self._refresh()
             return self._rows
 
@@ -191,7 +174,7 @@ class Rankers:
         DamagedFile, FingerprintMismatch, MissingPart
             If a file or part it needs is not usable.
         """
-        with self.lock:
+        with self._lock:
             row = self.row(by)
             ranker = self._layered(self._usable(row, learned), who)
             if by not in (None, TOGETHER) or row.feature == OBJECTS:
@@ -208,31 +191,12 @@ class Rankers:
 
     def _layered(self, shared: Ranker, who: str) -> Ranker:
         """Return a ranker with what a person's own votes add; the lock must be held."""
-        layer = self.layer(who)
-        if who == people.OWNER or not any(vote.who == who for vote in layer.votes):
-            return shared
-        start, own = self._people.pop((shared.id, who), (shared, shared))
-        if start is not shared:
-            is_same = start.plain is shared.plain and start.similarity is shared.similarity
-            known = own.votes.judged_by(shared.votes.judgement.held) if is_same else shared.votes
-            own = replace(shared, votes=known)
-        if own.votes.ledger is not layer:
-            own = replace(own, votes=own.votes.following(layer))
-        self._people[shared.id, who] = shared, own
-        while len(self._people) > MAX_PEOPLE:
-            self._people.popitem(last=False)
-        return own
+        return self._layers.ranker(shared, self.layer(who), who)
 
     def layer(self, who: str = people.OWNER) -> Ledger:
         """Return the votes that teach a person: the owner's, those of trusted people, their own."""
-        with self.lock:
-            ledger, known = self.ledger, self._layers.pop(who, None)
-            if known is None or known[0] is not ledger:
-                known = ledger, ledger.layer(who, known)
-            self._layers[who] = known
-            while len(self._layers) > MAX_PEOPLE:
-                self._layers.popitem(last=False)
-            return known[1]
+        with self._lock:
+            return self._layers.votes(self.ledger, who)
 
     def _usable(self, row: RankerRow, learned: bool) -> Ranker:
         """Return a ranker as it is now, or raise what :meth:`get` does; the lock must be held."""
@@ -253,7 +217,7 @@ class Rankers:
     def usable(self, *, learned: bool = True, who: str = people.OWNER) -> list[Ranker]:
         """Return all rankers that are ready and whose parts are there, learned ones or all."""
         result = []
-        with self.lock:
+        with self._lock:
             for row in self.rows():
                 if row.ready and row.fingerprint is not None:
                     try:
@@ -264,13 +228,13 @@ class Rankers:
 
     def voting(self, who: str) -> tuple[dict[int, Preferences], Ledger]:
         """Return what votes add to each ranker that a person's vote teaches, and all votes."""
-        with self.lock:
+        with self._lock:
             usable = self.usable(who=who) or [self.get(who=who)]
             return {ranker.id: ranker.votes for ranker in usable}, self.ledger
 
     def preparing(self, by: str) -> Ranker:
         """Return a ranker that may not be ready yet, over the pictures described so far."""
-        with self.lock:
+        with self._lock:
             return self._ranker(self.row(by))
 
     def infos(self) -> list[RankerInfo]:
@@ -283,7 +247,7 @@ class Rankers:
                 method = models.settings_of(self._database, row.similarity)[0]
             try:
                 if row.fingerprint is not None:
-                    self.feature(row)
+                    self.parts.feature(row)
                 if row.similarity is not None and method not in SIMILARITIES:
                     # This raises MissingPart, with the package that brings it.
                     SIMILARITIES.load(self._folder.model(row.similarity))
@@ -294,55 +258,33 @@ class Rankers:
             lacking = len(rankers.undescribed(self._database, row.id))
             ready = row.ready and not trouble
             if not trouble:
-                trouble = self._words_trouble(row)
-            codes = None
-            if row.codes is not None:
-                codes = models.code_figures(self._database, row.codes)
-            result.append(
-                RankerInfo(
-                    *(row.name, row.feature, method, ready, total - lacking, lacking),
-                    *(trouble, codes),
-                )
-            )
+                try:
+                    self._annotator(row.annotator, str(row.space), row.name)
+                except LookalikeError as error:
+                    trouble = str(error)
+            figures = models.code_figures
+            codes = None if row.codes is None else figures(self._database, row.codes)
+            described = total - lacking
+            names = (row.name, row.feature, method)
+            result.append(RankerInfo(*names, ready, described, lacking, trouble, codes))
         return result
 
     @property
     def ledger(self) -> Ledger:
         """The votes that count now."""
-        with self.lock:
+        with self._lock:
             self._refresh()
             if self._ledger is None:
                 self._ledger = Ledger.read(self._database)
             return self._ledger
-
-    def feature(self, row: RankerRow) -> Feature:
-        """Return the feature of a ranker, fitted or not."""
-        with self.lock:
-            loaded = self._features.get(row.id)
-            if loaded is not None and loaded.is_fitted:
-                return loaded
-            if row.fingerprint is None or row.file is None:
-                feature = loaded or self._unfitted(row)
-            elif row.fingerprint in self._given:
-                feature = self._given[row.fingerprint]
-            else:
-                feature = FEATURES.load(self._folder.path / row.file)
-                check_fingerprint(str(self._folder.path), row.fingerprint, feature.fingerprint)
-            self._features[row.id] = feature
-            return feature
 
     def features(self) -> dict[str, Feature]:
         """Return the features that are installed, by the names of their rankers."""
         result = {}
         for row in self.rows():
             with suppress(LookalikeError):
-                result[row.name] = self.feature(row)
+                result[row.name] = self.parts.feature(row)
         return result
-
-    def use(self, ranker: int, feature: Feature) -> None:
-        """Use this feature for a ranker that has just been made with it."""
-        with self.lock:
-            self._features[ranker] = feature
 
     def annotator(self, ranker: Ranker) -> Annotator | None:
         """Return the model that gives words for a ranker's vectors, or None.
@@ -373,11 +315,11 @@ class Rankers:
     def _annotator(self, number: int | None, fingerprint: str, name: str) -> Annotator | None:
         if number is None:
             return None
-        with self.lock:
+        with self._lock:
             if number not in self._annotators:
                 model: Annotator | DamagedFile
                 try:
-                    model = self.load_annotator(number, fingerprint)
+                    model = self.parts.annotator(number, fingerprint)
                 except DamagedFile as error:
                     model = self._without_words(name, error)
                 used = {row.annotator for row in self._rows}
@@ -387,14 +329,6 @@ class Rankers:
         if isinstance(result, DamagedFile):
             raise DamagedFile(str(result)) from result
         return result
-
-    def _words_trouble(self, row: RankerRow) -> str:
-        """Return why the words that a ranker has learned cannot be used; empty if they can."""
-        try:
-            self._annotator(row.annotator, str(row.space), row.name)
-        except LookalikeError as error:
-            return str(error)
-        return ""
 
     def naming(self, by: str | None = None) -> tuple[Ranker, Annotator]:
         """Return what :meth:`annotated` does, or raise CollectionError for None."""
@@ -435,12 +369,12 @@ class Rankers:
 
         Without a name, the first such ranker that can be used.
         """
-        with self.lock:
+        with self._lock:
             for row in self.rows() if by is None else [self.row(by)]:
                 if by is None and (not row.ready or row.fingerprint is None):
                     continue
                 try:
-                    words = self.feature(row).start_words
+                    words = self.parts.feature(row).start_words
                 except LookalikeError:
                     if by is None:
                         continue
@@ -448,42 +382,6 @@ class Rankers:
                 if words is not None:
                     return self.get(row.name, learned=False), words
         return None
-
-    def load_similarity(self, number: int, fingerprint: str) -> Similarity:
-        """Load a similarity, if it was learned on vectors with this fingerprint."""
-        similarity = SIMILARITIES.load(self._folder.model(number))
-        check_fingerprint(str(self._folder.path), fingerprint, similarity.fingerprint_)
-        return similarity
-
-    def load_codes(self, number: int, fingerprint: str) -> HammingSimilarity:
-        """Load codes, if they were learned on vectors with this fingerprint."""
-        # Only a collection with codes needs what they are made of.
-        from lookalike.codes.hamming import HammingSimilarity
-
-        codes = HammingSimilarity.load(self._folder.model(number))
-        check_fingerprint(str(self._folder.path), fingerprint, codes.fingerprint_)
-        return codes
-
-    def load_annotator(self, number: int, fingerprint: str) -> Annotator:
-        """Load an annotator, if it was learned on vectors with this fingerprint."""
-        annotator = ANNOTATORS.load(self._folder.model(number))
-        check_fingerprint(str(self._folder.path), fingerprint, annotator.fingerprint_)
-        return annotator
-
-    def files(self) -> list[Path]:
-        """Return the files that are in use."""
-        named = [self._folder.model(number) for number in models.model_files(self._database)]
-        for row in rankers.rankers(self._database):
-            named += [self._folder.path / row.file] if row.file else []
-            if row.reduction is not None:
-                named.append(self._folder.reduction(row.reduction))
-            if row.space is not None:
-                named.append(self._folder.cache(row.space))
-            if row.fingerprint is not None:
-                named.append(self._folder.classes(row.fingerprint))
-            if row.codes is not None:
-                named.append(self._codes_cache(row.codes))
-        return named
 
     def save_cache(self, ranker: Ranker) -> None:
         """Write the vectors of a ranker, and what start words need, so that opening is quick."""
@@ -503,14 +401,6 @@ class Rankers:
             f"{self._folder.path} has no pictures yet. Add some first (lookalike index, or "
             f"Collection.add)."
         )
-
-    def _unfitted(self, row: RankerRow) -> Feature:
-        try:
-            return FEATURES.make(row.feature, row.settings)
-        except InvalidInput as error:
-            if row.feature not in FEATURES:
-                raise FEATURES.missing(row.feature, row.package) from error
-            raise DamagedFile(f"{self._folder.path}: the ranker {row.name}: {error}") from error
 
     def _refresh(self) -> None:
         """Take over what was written since."""
@@ -571,26 +461,25 @@ class Rankers:
             space, plain = before.space, before.plain.copy()
             space.update(plain, self._database)
         else:
-            space = self._space(row)
+            space = self.parts.space(row)
             cache, mapped = self._folder.cache(fingerprint), row.codes is not None
             plain = space.load_index(self._database, cache, mapped=mapped)
         similarity, damage = None, ""
         if row.similarity is not None:
             try:
-                similarity = self.load_similarity(row.similarity, fingerprint)
+                similarity = self.parts.similarity(row.similarity, fingerprint)
             except DamagedFile as error:
                 damage = self._without_learning(row, error)
-        parts = tuple(RERANKERS.make(name, settings) for name, settings in row.rerankers)
         return Ranker.of(
             row,
             space,
             plain,
             self._database,
             similarity=similarity,
-            rerankers=parts,
+            rerankers=tuple(RERANKERS.make(name, own) for name, own in row.rerankers),
             changes=changes,
             damage=damage,
-            codes=self._codes(row, plain),
+            codes=self.parts.candidates(row, plain, None if before is None else before.codes),
         )
 
     def _without_learning(self, row: RankerRow, error: DamagedFile) -> str:
@@ -609,50 +498,3 @@ class Rankers:
             f"and built-in words are still found. Learn again (lookalike learn), go back to the "
             f"model before (lookalike rollback), or restore a backup of {self._folder.path}."
         )
-
-    def _codes(self, row: RankerRow, plain: Index) -> Candidates | None:
-        """Return what finds candidates for a ranker, over the pictures of an index.
-
-        None where the model of codes is damaged: then all pictures are compared, as without codes.
-        """
-        if row.codes is None:
-            return None
-        loaded = self._loaded.get(row.id)
-        if loaded is not None and loaded[1].codes is not None:
-            before = loaded[1].codes
-            if before.number == row.codes:
-                return before.over(plain)
-        from lookalike.collection.ranking.candidates import Candidates
-
-        try:
-            similarity = self.load_codes(row.codes, str(row.space))
-        except DamagedFile as error:
-            _log.warning(
-                "%s Searches compare all pictures until codes are learned again (lookalike learn "
-                "--codes) or a backup is restored.",
-                error,
-            )
-            return None
-        figures = models.code_figures(self._database, row.codes)
-        cache = self._codes_cache(row.codes)
-        return Candidates.load(row.codes, similarity, figures, plain, cache)
-
-    def _codes_cache(self, number: int) -> Path:
-        return self._folder.codes(models.code_figures(self._database, number).fingerprint)
-
-    def _space(self, row: RankerRow) -> Space:
-        feature = self.feature(row)
-        if not feature.is_fitted:
-            raise NotFitted(f"the feature {feature.name} must be fitted first.")
-        if row.reduction is None:
-            return Space(row.id, feature, index_kind=row.index_kind)
-        try:
-            reduction = Reduction.load(self._folder.reduction(row.reduction))
-        except DamagedFile as error:
-            raise DamagedFile(
-                f"{error} Vectors cannot be compared without it: restore the file from a backup of "
-                f"{self._folder.path}, or make a new collection: lookalike index FOLDER -c NEW."
-            ) from error
-        check_fingerprint(str(self._folder.path), row.reduction, reduction.fingerprint)
-        check_fingerprint(str(self._folder.path), feature.fingerprint, reduction.parent_)
-        return Space(row.id, feature, reduction, row.index_kind)

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from lookalike.collection.log.entry import NewEntry, write_entry
+from lookalike.collection.log.entry import Writer
 from lookalike.collection.ranking.answers import Answers
 from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import Rankers
@@ -28,7 +28,7 @@ class Decoding:
 
 
 @dataclass(frozen=True)
-class Session:
+class Session(Writer):
     """The parts of an open collection, its publish gate, and what decodes for it."""
 
     folder: Folder
@@ -76,10 +76,6 @@ class Session:
         """The folder of the collection."""
         return self.folder.path
 
-    def entry(self, who: str = "", key: str | None = None) -> AbstractContextManager[NewEntry]:
-        """Return a context in which one entry of the log is written; the one way to write it."""
-        return write_entry(self.database, self.rankers.lock, who, key)
-
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Be the one who writes, and tidy up after one who was stopped."""
@@ -90,7 +86,7 @@ class Session:
 
     def tidy(self) -> None:
         """Delete what one who was stopped left behind; the lock must be held."""
-        self.folder.clean(self.rankers.files())
+        self.folder.clean(self.rankers.parts.files())
         uploads.settle(self.folder, self.database)
         uploads.sweep(self.folder, self.database)
 

@@ -62,6 +62,8 @@ class Database:
 
     Attributes
     ----------
+    lock : RLock
+        Held by a thread that writes, and by one that takes over what was written.
     passing : dict from token to thumbnail and records by ranker
         What is searched with while the database is read-only.
     """
@@ -69,7 +71,7 @@ class Database:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
         self.read_only = read_only
-        self._lock = RLock()
+        self.lock, self._lock = RLock(), RLock()
         self._end = LogEnd(path.with_name("log-end"))
         self._damaged = path.with_name("damaged-log")
         self._idle: sqlite3.Connection | None = None

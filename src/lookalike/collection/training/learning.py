@@ -177,9 +177,9 @@ def rollback(session: Session) -> InUse:
             raise CollectionError(f"{session.path} has no model to roll back.")
         spaces = {row.id: str(row.space) for row in rankers.rows()}
         load: dict[Kind, Callable[[int, str], object]] = {
-            "similarity": rankers.load_similarity,
-            "words": rankers.load_annotator,
-            "codes": rankers.load_codes,
+            "similarity": rankers.parts.similarity,
+            "words": rankers.parts.annotator,
+            "codes": rankers.parts.codes,
         }
         for (ranker, kind), (previous, kept) in back.items():
             if not kept:

@@ -88,7 +88,7 @@ def check(session: Session, progress: Progress) -> Checked:
         result,
         pictures=_count(lambda: database.count("all_pictures")),
         events=_count(lambda: log_rows.last_number(database)),
-        files=sum(file.exists() for file in session.rankers.files()),
+        files=sum(file.exists() for file in session.rankers.parts.files()),
     )
 
 
@@ -149,7 +149,7 @@ def _files(session: Session) -> Iterator[Finding]:
         for row in session.rankers.rows()
         for number in models.in_use(session.database, row.id).values()
     ]
-    for file in session.rankers.files():
+    for file in session.rankers.parts.files():
         cache = file.parent.name == "cache"
         if cache and not file.exists():
             continue
