@@ -334,6 +334,10 @@ class Client:
         """Return the ways to search, the default first."""
         return self._get(list[RankerInfo], "/api/rankers")
 
+    def set_default_ranker(self, name: str) -> Entry:
+        """Take a ranker for searches that name none; :meth:`undo` takes that back."""
+        return self._say(Entry, f"/api/rankers/{quote(name, safe='')}/default", {})
+
     def models(self) -> list[ModelRow]:
         """Return the models trained on labels and clicks, oldest first, published or not."""
         return self._get(list[ModelRow], "/api/models")

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from lookalike import images
 from lookalike.collection import Ask, Collection
 from lookalike.core.errors import CollectionError, DecoderFailed, InvalidInput
 from lookalike.features import Views, Visterms
 from tests.collection.beside import counted_votes
-from tests.collection.colours import Colours, Fine, picture
+from tests.collection.colours import PALETTE, Colours, Fine, picture
 from tests.collection.teaching import QUICK, words
 
 
@@ -119,6 +120,8 @@ def test_interrupted_before_it_is_fitted_it_is_not_ready(collection):
         collection.add_feature(Visterms())
     with pytest.raises(CollectionError, match="visterms is not ready: 24 pictures still"):
         collection.search(1, by="visterms")
+    with pytest.raises(InvalidInput, match="before it has described all pictures"):
+        collection.models.set_default("visterms")
     assert collection.search(1)
 
 
@@ -280,6 +283,36 @@ def test_a_ranker_is_removed_with_what_it_has_learned_and_can_come_again(collect
     with Collection.open(collection.path, features=[Fine()]) as again:
         assert again.search(1, 9) == collection.search(1, 9)
         assert not again.upkeep.check().findings
+
+
+def test_the_default_ranker_is_chosen_and_undone(collection):
+    token = collection.queries.keep(Image.new("RGB", (20, 20), PALETTE["rot"]))
+    collection.add_feature(Fine())
+    fine, colours = collection.search(1, 9, by="fine"), collection.search(1, 9)
+    assert fine != colours
+    event = collection.models.set_default("fine")
+    assert event.sentence == "Searches take the ranker fine by default"
+    assert [info.name for info in collection.models.rankers()] == ["fine", "colours"]
+    assert collection.search(1, 9) == fine
+    # What was searched with before is known again.
+    assert collection.queries.keep(Image.new("RGB", (20, 20), PALETTE["rot"])) == token
+    with Collection.open(collection.path, features=[Fine()]) as again:
+        assert again.search(1, 9) == fine
+    second = collection.models.set_default("colours")
+    assert collection.search(1, 9) == colours
+    collection.undo(second.number)
+    assert collection.search(1, 9) == fine
+    undo = collection.undo(event.number)
+    assert collection.search(1, 9) == colours
+    collection.undo(undo.number)
+    assert collection.search(1, 9) == fine
+    # If it goes, the oldest one is the default again.
+    collection.models.remove_ranker("fine")
+    assert collection.search(1, 9) == colours
+    with pytest.raises(InvalidInput, match="no ranker 'fine'"):
+        collection.models.set_default("fine")
+    collection.log.check()
+    assert not collection.upkeep.check().findings
 
 
 def test_a_collection_is_made_with_features_by_their_names(tmp_path):

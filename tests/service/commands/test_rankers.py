@@ -28,6 +28,16 @@ def test_help_lists_what_is_installed(run, known_brightness):
         assert "--by" in run(command, "--help").out
 
 
+def test_the_default_ranker_is_chosen_and_undone(run, photos, changeable, known_brightness):
+    assert run("index", photos, "-c", changeable, "--feature", "brightness").code == 0
+    told = run("rankers", "-c", changeable, "--default", "brightness")
+    assert "Searches take the ranker brightness by default. To undo: lookalike undo " in told.out
+    assert names(run("rankers", "-c", changeable, "--json").json) == ["brightness", "embedding"]
+    assert run("undo", told.out.split("lookalike undo ")[1].split()[0], "-c", changeable).code == 0
+    assert names(run("rankers", "-c", changeable, "--json").json) == ["embedding", "brightness"]
+    fails(run("rankers", "-c", changeable, "--default", "none"), "no ranker 'none'")
+
+
 def test_a_feature_is_added_and_then_known(run, photos, changeable, known_brightness, tmp_path):
     draw(tmp_path / "new.png", (90, 90, 90), 500)
     asked = ("index", photos, tmp_path / "*.png", "-c", changeable, "--feature", "brightness")

@@ -691,6 +691,7 @@ def test_openapi_tells_of_every_route(reader):
         *[("get", "/api/views"), ("get", "/api/why"), ("get", "/api/folders")],
         *[("get", "/api/labels"), ("get", "/api/duplicates/files")],
         *[("post", "/api/duplicates/keep-suggested"), ("delete", "/api/rankers/{name}")],
+        ("post", "/api/rankers/{name}/default"),
         *[("patch", "/api/albums/{id}"), ("post", "/api/albums/{id}/pictures")],
         ("post", "/api/albums/{id}/take-out"),
         *[("post", "/api/jobs"), ("get", "/api/jobs"), ("get", "/api/jobs/{id}")],

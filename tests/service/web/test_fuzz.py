@@ -35,6 +35,7 @@ CHECKS = [
 SELDOM = {
     *[("GET", "/api/jobs/{id}"), ("DELETE", "/api/jobs/{id}"), ("POST", "/api/rollback")],
     *[("GET", "/api/why"), ("DELETE", "/api/rankers/{name}")],
+    ("POST", "/api/rankers/{name}/default"),
     ("POST", "/api/duplicates/keep-suggested"),
 }
 """What needs what this collection has not got: regions, a second ranker, copies."""

@@ -127,6 +127,9 @@ def test_a_learning_job_takes_method_ranker_and_settings(client, store):
 
 def test_the_python_client_names_rankers(store):
     with served(store) as server, Client(str(server.base_url)) as client:
+        chosen = client.set_default_ranker("brightness")
+        assert [one.name for one in client.rankers()] == NAMES[::-1]
+        assert client.undo(chosen.number).event.kind == "undo"
         assert [one.name for one in client.rankers()] == NAMES
         by = {"by": "brightness"}
         ids = [match.id for match in client.search(1, **by)]
@@ -206,6 +209,23 @@ def test_the_page_about_learning_is_about_a_ranker(client, alone, store):
     other = client.get("/learned?by=brightness").text.replace("&#34;", '"')
     assert '{"feature": "brightness", "kind": "learn"}' in other
     assert "nothing yet" in other
+
+
+def test_a_ranker_becomes_the_default_one(client, store):
+    page = client.get("/learned").text
+    assert 'data-default-ranker="brightness"' in page
+    assert 'data-default-ranker="embedding"' not in page
+    other = found(client, "/api/search?like=1&by=brightness")
+    event = got(client.post("/api/rankers/brightness/default"))
+    assert (event["kind"], event["can_undo"]) == ("default_ranker", True)
+    assert [one["name"] for one in got(client.get("/api/rankers"))] == NAMES[::-1]
+    assert found(client, "/api/search?like=1") == other
+    assert 'data-default-ranker="embedding"' in client.get("/learned").text
+    assert '<option value="" selected>brightness</option>' in client.get("/search?like=1").text
+    got(client.post("/api/undo", json={"event": event["number"]}))
+    assert [one["name"] for one in got(client.get("/api/rankers"))] == NAMES
+    told = got(client.post("/api/rankers/none/default"), 400)
+    assert "no ranker 'none'" in told["error"]
 
 
 def test_a_word_is_found_by_a_ranker_that_knows_it(client, store):

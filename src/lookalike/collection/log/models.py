@@ -1,10 +1,13 @@
 """Events of learning: models that were trained, rolled back, and features that came."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from lookalike.collection.log.event import Event, event
+from lookalike.collection.log.event import Event, Position, event
+from lookalike.collection.store import log as rows
+from lookalike.collection.store import rankers
 from lookalike.core.text import shown
 
 _NAMES = {"similarity": "new similarity", "words": "new words", "codes": "new codes"}
@@ -101,6 +104,32 @@ class RankerRemoval(Event):
     def sentence(self) -> str:
         """Return what happened."""
         return f"Removed the ranker {shown(self.name)}"
+
+
+@event("default_ranker", undoable=True, touches={"models"}, icon="spark")
+@dataclass(frozen=True)
+class DefaultRanker(Event):
+    """The ranker that searches take where they name none."""
+
+    name: str
+
+    @property
+    def about(self) -> str:
+        """The same for all: the last one that counts holds."""
+        return "default ranker"
+
+    def settle(self, at: Position) -> None:
+        """Take the ranker that was named last."""
+        names = [
+            str(json.loads(row.body)["name"])
+            for row in rows.about(at.connection, self.about)
+            if not rows.is_undone(at.connection, row.number)
+        ]
+        rankers.set_default(at.connection, names[-1] if names else None)
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        return f"Searches take the ranker {shown(self.name)} by default"
 
 
 def _used(trial: Mapping[str, Any]) -> bool:

@@ -49,10 +49,24 @@ class Models(Noun):
         """Return the ways to search, the first being the one that is used by default."""
         return self._session.rankers.infos()
 
+    def set_default(self, name: str, *, who: str = "") -> Entry:
+        """Make a ranker the one that searches take where they name none.
+
+        :meth:`~lookalike.Collection.undo` takes it back.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no ranker of that name, or it has not described all pictures.
+        """
+        from lookalike.collection.pictures.features import set_default
+
+        return set_default(self._session, name, who)
+
     def remove_ranker(self, name: str, *, who: str = "") -> Entry:
         """Remove a way to search, with what was learned for it; votes and labels stay.
 
-        If it was the first, the next one is used by default. This cannot be undone: describe the
+        If it was the default one, the oldest of the others is. This cannot be undone: describe the
         pictures again with :meth:`~lookalike.Collection.add_feature`.
 
         Raises

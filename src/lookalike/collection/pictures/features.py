@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from lookalike.collection.log.entry import Entry
-from lookalike.collection.log.models import NewFeature, RankerRemoval
+from lookalike.collection.log.models import DefaultRanker, NewFeature, RankerRemoval
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
 from lookalike.collection.ranking.rankers import TOGETHER, RankerInfo
 from lookalike.collection.ranking.session import Session
@@ -194,6 +194,20 @@ def remove_ranker(session: Session, name: str, who: str) -> Entry:
         with session.entry(who) as entry:
             ranker_rows.remove(entry.connection, row.id)
             entry.append(RankerRemoval(row.name))
+    return entry.result
+
+
+def set_default(session: Session, name: str, who: str) -> Entry:
+    """Make a ranker the one that searches take where they name none."""
+    with session.writing():
+        row = session.rankers.row(name)
+        if not row.ready:
+            raise InvalidInput(
+                f"{session.path}: the ranker {row.name} cannot be the default one before it has "
+                f"described all pictures: lookalike index --feature {row.feature}."
+            )
+        with session.entry(who) as entry:
+            entry.append(DefaultRanker(row.name))
     return entry.result
 
 

@@ -122,10 +122,15 @@ class Rankers:
                 )
 
     def rows(self) -> list[RankerRow]:
-        """Return the rankers there are, in the order they were made."""
+        """Return the rankers there are, the default one first, then in the order they were made."""
         with self._lock:
             self._refresh()
             return self._rows
+
+    @property
+    def oldest(self) -> RankerRow:
+        """The ranker made first: files searched with are known by it, whichever is the default."""
+        return min(self.rows(), key=lambda row: row.id)
 
     def row(self, by: str | None = None) -> RankerRow:
         """Return the ranker of a name, or the first; for *together*, the first by look.

@@ -61,7 +61,7 @@ def search(
         session.rankers.layer(who),
         query,
         hits_needed("search", k, offset, ranker),
-        first=session.rankers.row().fingerprint,
+        first=session.rankers.oldest.fingerprint,
         learned=learned,
         among=among,
         min_score=min_score,
@@ -89,7 +89,7 @@ def ranked(
 
     What people voted on a query before counts with it: what was picked comes first, however it
     scores, and what was rejected is left out, whatever models say. ``first`` is the fingerprint
-    of the first ranker, by which a file searched with before is known again.
+    of the oldest ranker, by which a file searched with before is known again.
     """
     verdicts: dict[int, int] = {}
     record: bytes | None = None
@@ -199,7 +199,7 @@ def likeness(
         session.rankers.layer(who),
         query,
         max(len(ranker.plain), 1),
-        first=session.rankers.row().fingerprint,
+        first=session.rankers.oldest.fingerprint,
         learned=learned,
         among=among,
         min_score=None,
@@ -249,7 +249,7 @@ def keep_query(
         image = to_rgb(picture)
         data = b"%d %d " % image.size + image.tobytes() if content is None else content
         part = image if box is None else image.crop(pixels_of(box, image.size))
-    fingerprint = session.rankers.row().fingerprint
+    fingerprint = session.rankers.oldest.fingerprint
     if fingerprint is None:
         raise session.rankers.empty()
     token = query_token(content_hash(data), box, fingerprint)

@@ -78,8 +78,11 @@ class RankerRow:
 
 
 def rankers(database: Database) -> list[RankerRow]:
-    """Return all rankers, in the order they were made."""
-    rows = database.rows(f"SELECT {_COLUMNS} FROM rankers ORDER BY id")  # noqa: S608
+    """Return all rankers, the default one first, else in the order they were made."""
+    rows = database.rows(
+        f"SELECT {_COLUMNS} FROM rankers ORDER BY "  # noqa: S608
+        "id IS NOT (SELECT value FROM state WHERE key = 'default ranker'), id"
+    )
     with database.parsing("a ranker"):
         return [_row(row) for row in rows]
 
@@ -121,6 +124,14 @@ def add_ranker(
         "INSERT INTO undescribed SELECT ?, id, '' FROM all_pictures ORDER BY id", (number,)
     )
     return int(number or 0)
+
+
+def set_default(connection: Connection, name: str | None) -> None:
+    """Note which ranker is the default one; for None, and for one that went, the oldest is."""
+    connection.execute("DELETE FROM state WHERE key = 'default ranker'")
+    connection.execute(
+        "INSERT INTO state SELECT 'default ranker', id FROM rankers WHERE name = ?", (name,)
+    )
 
 
 def remove(connection: Connection, ranker: int) -> None:

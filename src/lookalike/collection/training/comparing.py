@@ -35,7 +35,10 @@ def beside_default(
     )
     every = Split(np.zeros(0, np.intp), np.arange(len(part.ids)))
     gain = paired_gain([(before, after)], part.relevance, [every])
-    verb = "ranks them better" if gain.is_certain else "is not clearly better"
+    verb, advice = "is not clearly better", ""
+    if gain.is_certain:
+        verb = "ranks them better"
+        advice = f" To use it for all searches: lookalike rankers --default {ranker.name}."
     times = [_description_ms(one, part, database) for one in (ranker, default)]
     cost = (
         f" Describing a picture takes {times[0]:.0f} ms of computing, by {default.name} "
@@ -45,7 +48,7 @@ def beside_default(
     )
     reason = (
         f"For searches by {ranker.name}: {new.trial.reason} Other searches stay with "
-        f"{default.name}; beside it {ranker.name} {verb}: {gain}.{cost}"
+        f"{default.name}; beside it {ranker.name} {verb}: {gain}.{cost}{advice}"
     )
     return replace(new, trial=replace(new.trial, reason=reason))
 

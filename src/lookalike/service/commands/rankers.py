@@ -1,4 +1,4 @@
-"""The command ``lookalike rankers``: list the ways to search, or remove one."""
+"""The command ``lookalike rankers``: list the ways to search, choose the default, or remove one."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -11,6 +11,10 @@ from lookalike.service.screen import Screen
 
 def rankers(
     *,
+    default: Annotated[
+        str | None,
+        typer.Option(metavar="RANKER", help="Use it for searches that name none."),
+    ] = None,
     remove: Annotated[
         str | None,
         typer.Option(metavar="RANKER", help="Remove it, with what was learned for it."),
@@ -18,15 +22,19 @@ def rankers(
     collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """List the ways to search a collection, or remove one.
+    """List the ways to search a collection, choose the default one, or remove one.
 
-    The first is used where --by names none. Another one is added with lookalike index --feature.
-    Votes and labels are no part of a ranker, and stay.
+    The first is used where --by names none; lookalike undo takes back what --default chose.
+    Another one is added with lookalike index --feature. Votes and labels are no part of a ranker,
+    and stay.
     """
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
     with Collection.open(collection) as store:
+        if default is not None:
+            entry = store.models.set_default(default)
+            screen.say(f"{entry.sentence}. To undo: lookalike undo {entry.number}")
         if remove is not None:
             store.models.remove_ranker(remove)
             screen.say(f"Removed the ranker {remove}.")

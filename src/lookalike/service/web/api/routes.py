@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 
 from lookalike import __version__
-from lookalike.collection import RankerInfo
+from lookalike.collection import Entry, RankerInfo
 from lookalike.service.answers import Facets, Status, Watch
 from lookalike.service.label_tables import label_rows, labels_csv, labels_json
 from lookalike.service.web.api import albums as api_albums
@@ -79,6 +79,16 @@ def labels(
     )
     name = {"Content-Disposition": f'attachment; filename="labels.{form}"'}
     return Response(content, media_type=kind, headers=name)
+
+
+@_general.post("/rankers/{name}/default", summary="Search by this one by default")
+def set_default(
+    request: Request, name: Annotated[str, InPath(min_length=1, max_length=MAX_NAME)]
+) -> Entry:
+    """Take a ranker for searches that name none, and return the event, which can be undone."""
+    collection, who = collection_of(request), speaker(request)
+    with jobs_of(request).writing():
+        return collection.models.set_default(name, who=who)
 
 
 @_general.delete("/rankers/{name}", summary="Remove a way to search")

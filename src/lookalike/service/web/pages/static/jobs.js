@@ -34,6 +34,11 @@ export function startJobs() {
     if (job) follow(room, job);
   });
   document.addEventListener("click", async ({ target }) => {
+    const { defaultRanker } = target.closest("[data-default-ranker]")?.dataset ?? {};
+    if (!defaultRanker) return;
+    if (await send("POST", `/api/rankers/${encodeURIComponent(defaultRanker)}/default`, {})) location.assign("/learned");
+  });
+  document.addEventListener("click", async ({ target }) => {
     const { removeRanker, title } = target.closest("[data-remove-ranker]")?.dataset ?? {};
     if (!removeRanker) return;
     const text = "What was learned for it goes, too. Tags and votes stay. To have it again, the pictures must be described again.";
