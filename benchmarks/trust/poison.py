@@ -8,13 +8,15 @@ be the owner, *refused labels* refuses every label of the owner and gives every 
 Figures: how many searches of the owner answer otherwise, to the bit, and how many labels changed.
 
 Then one of ten trusted people is malicious and picks what is wrong, where half of all pictures are
-labelled: precision at 10 over pictures nobody has searched with, against no learning.
+labelled: precision at 10 over pictures nobody has searched with, against no learning and against
+what labels alone teach. What each person costs, as the owner sees it (labelled pictures held out,
+with and without their votes), has to name the malicious one, whom the owner then revokes.
 """
 
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +34,8 @@ from lookalike.service.web.app import make_app
 from lookalike.service.web.security.keys import KEY_FILE, make_key
 from lookalike.service.web.settings import Settings
 
-CASES = ((10, 1),)
-"""People, and how many of them are malicious."""
+PEOPLE = 10
+"""Trusted people."""
 
 MAX_LOST = 0.01
 
@@ -47,37 +49,44 @@ ATTACKS = (
 VOTES, QUERIES = 80, 100
 
 
-def session(
-    world: World,
-    seed: int,
-    people: int,
-    malicious: int,
-    votes: int,
-    *,
-    only_honest: bool,
-    kind: str,
-) -> list[float]:
-    """Return what is gained over other queries after every tenth of the votes."""
-    for person in range(people):
-        world.collection.people.trust(f"person {person}")
-    rng = np.random.default_rng(seed)
+@dataclass
+class Session:
+    """What became of searches with other pictures while ten trusted people voted.
+
+    ``gains`` are over no learning, after every tenth of the votes, and ``labels`` is what labels
+    alone gain; ``costs`` is what each person costs, and ``revoked`` the gain without the first.
+    """
+
+    labels: float
+    gains: list[float]
+    costs: list[float]
+    revoked: float
+
+
+def session(world: World, votes: int, *, malicious: bool) -> Session:
+    """Let ten trusted people vote, the first of them maliciously; the owner then revokes that."""
+    people = world.collection.people
+    for person in range(PEOPLE):
+        people.trust(f"person {person}")
+    rng = np.random.default_rng(0)
     order = rng.permutation(world.ids).tolist()
     asked, others = order[:votes], order[votes : votes + 1000]
     plain = world.precision(others)
-    gains = []
+    labels, gains = world.learned_precision(others) - plain, []
     for place, query in enumerate(asked):
-        person = place % people
-        if person >= malicious or not only_honest:
-            shown = [match.id for match in world.collection.search(Ask((query,)), SHOWN)]
-            right = np.array(world.right(query, shown)) ^ (person < malicious)
-            good, bad = judged(shown, right, kind, rng)
-            if good or bad:
-                world.collection.vote(
-                    Ask((query,)), picked=good, rejected=bad, shown=shown, who=f"person {person}"
-                )
+        person = place % PEOPLE
+        shown = [match.id for match in world.collection.search(Ask((query,)), SHOWN)]
+        right = np.array(world.right(query, shown)) ^ (malicious and person == 0)
+        good, bad = judged(shown, right, ALL, rng)
+        if good or bad:
+            world.collection.vote(
+                Ask((query,)), picked=good, rejected=bad, shown=shown, who=f"person {person}"
+            )
         if (place + 1) % (votes // 10) == 0:
             gains.append(world.learned_precision(others) - plain)
-    return gains
+    costs = [one.cost or 0.0 for one in people.all() if one.name]
+    people.revoke("person 0")
+    return Session(labels, gains, costs, world.learned_precision(others) - plain)
 
 
 def labelled(place: Path, classes: dict[Path, str], folder: Path) -> Path:
@@ -91,23 +100,14 @@ def labelled(place: Path, classes: dict[Path, str], folder: Path) -> Path:
     return copy
 
 
-def run(
-    place: Path,
-    classes: dict[Path, str],
-    people: int,
-    malicious: int,
-    votes: int,
-    *,
-    only_honest: bool,
-    kind: str = ALL,
-) -> list[float]:
+def run(place: Path, classes: dict[Path, str], votes: int, *, malicious: bool) -> Session:
     """Open a copy of a collection, and simulate a session there."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(place, Path(folder) / "collection"))
         with Collection.open(copy) as collection:
             rows = {p.id: p.places[0] for p in collection.pictures.all()}
             world = World(collection, {number: classes[path] for number, path in rows.items()})
-            return session(world, 0, people, malicious, votes, only_honest=only_honest, kind=kind)
+            return session(world, votes, malicious=malicious)
 
 
 def measure(options: Options) -> list[Figure]:
@@ -121,7 +121,7 @@ def measure(options: Options) -> list[Figure]:
         with tempfile.TemporaryDirectory() as folder:
             taught = labelled(place, dict(half), Path(folder) / "labelled")
             figures += [attacked(taught, name, attack) for attack in ATTACKS]
-            figures += poisoned(taught, f"{name}, labels", dict(half), votes, CASES)
+            figures += poisoned(taught, name, dict(half), votes)
     return figures
 
 
@@ -174,8 +174,7 @@ def malice(
         return [("/api/tags", body) for body in (*refusals, {"picture": query, "word": "dog"})]
     if attack == "labels taken back":
         given = {"word": "by hand", "verdict": 0}
-        far = ids[:20]
-        return [("/part/votes", {**given, "picture": one}) for one in far]
+        return [("/part/votes", {**given, "picture": int(rng.choice(ids[:20]))})]
     found = client.get(f"/api/search?like={query}&k=10", headers=own).json()["matches"]
     shown = [match["id"] for match in found]
     far = [one for one in far if one not in shown]
@@ -186,30 +185,43 @@ def malice(
     return [*named, ("/api/votes", body)]
 
 
-def poisoned(
-    place: Path,
-    name: str,
-    classes: dict[Path, str],
-    votes: int,
-    cases: Sequence[tuple[int, int]],
-) -> list[Figure]:
-    """Return the figures of a collection, with some of its voters malicious."""
-    figures = []
-    for people, malicious in cases:
-        settings = (place, classes, people, malicious, votes)
-        with_them = run(*settings, only_honest=False)
-        who = f"{name}, {malicious} of {people} malicious"
-        figures.append(
-            Figure(
-                f"{who}: least gain in P@10 on other queries, at any time",
-                min(with_them),
-                ">=",
-                -MAX_LOST,
-                f"after {votes} votes {with_them[-1]:+.4f}",
-            )
-        )
-        print(figures[-1], file=sys.stderr, flush=True)
-    return figures
+def poisoned(place: Path, name: str, classes: dict[Path, str], votes: int) -> list[Figure]:
+    """Return the figures of a collection with labels, where one of ten trusted is malicious."""
+    honest = run(place, classes, votes, malicious=False)
+    told = run(place, classes, votes, malicious=True)
+    who = f"{name}, labels, one of {PEOPLE} trusted malicious"
+    rest = sorted(told.costs[1:])
+    return [
+        Figure(
+            f"{who}: least gain in P@10 on other queries over no learning, at any time",
+            min(told.gains),
+            ">=",
+            -MAX_LOST,
+            f"labels alone {told.labels:+.4f}, after {votes} votes {told.gains[-1]:+.4f}, "
+            f"were all honest {honest.gains[-1]:+.4f}",
+        ),
+        Figure(
+            f"{who}: least gain in P@10 on other queries over labels alone, at any time",
+            min(told.gains) - told.labels,
+            ">=",
+            -MAX_LOST,
+            f"were all honest {min(honest.gains) - honest.labels:+.4f}",
+        ),
+        Figure(
+            f"{who}: people who cost more than the malicious one, as the owner sees it",
+            sum(cost >= told.costs[0] for cost in rest),
+            "<=",
+            0,
+            f"{told.costs[0]:+.4f}; of the others {rest[0]:+.4f} to {rest[-1]:+.4f}",
+        ),
+        Figure(
+            f"{who}: gain in P@10 on other queries once that one is revoked",
+            told.revoked,
+            ">=",
+            None,
+            f"before {told.gains[-1]:+.4f}",
+        ),
+    ]
 
 
 if __name__ == "__main__":

@@ -58,6 +58,23 @@ def test_a_folder_is_removed_whole_and_comes_back_by_one_undo(run, place, tmp_pa
     run("undo", event.number, "-c", place)
     with Collection.open(place) as store:
         assert len(store) == 6
+    # What also lies in another folder stays, unless that is named, too.
+    (tmp_path / "blau").mkdir()
+    (copied, *_) = sorted((tmp_path / "grün").iterdir())
+    copy = tmp_path / "blau" / "copy.png"
+    copy.write_bytes(copied.read_bytes())
+    run("index", tmp_path / "blau", "-c", place)
+    told = run("remove", tmp_path / "grün", "-c", place).out
+    assert "2 moved" in told
+    assert "1 picture kept, with copies in another folder" in told
+    assert run("remove", tmp_path / "grün", tmp_path / "blau", "-c", place, "--json").json == {
+        **{"collection": str(place), "removed": 1, "kept": 0, "pictures": 3},
+    }
+    run("restore", "-c", place)
+    copy.unlink()
+    run("index", tmp_path / "blau", "-c", place)
+    assert "3 moved" in run("remove", tmp_path / "grün", "-c", place).out
+    run("restore", "-c", place)
     (tmp_path / "leer").mkdir()
     fails(run("remove", tmp_path / "rot", tmp_path / "leer", "-c", place), "leer")
     with Collection.open(place) as store:

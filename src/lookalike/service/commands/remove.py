@@ -27,35 +27,51 @@ Pictures = Annotated[list[str], typer.Argument(metavar="PICTURES", show_default=
 def remove(pictures: Pictures, collection: CollectionPath = HERE, as_json: AsJson = False) -> None:
     """Move pictures, or all in a folder, to the bin; the files themselves are kept.
 
-    They stay out when their folder is indexed again. lookalike restore brings them back with
-    their labels and votes; lookalike bin --empty erases what is stored about them.
+    They stay out when their folder is indexed again. Pictures of a folder that also lie in another
+    one stay. lookalike restore brings them back with their labels and votes; lookalike bin --empty
+    erases what is stored about them.
     """
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
     with Collection.open(collection) as store:
-        removed = store.remove(one for name in pictures for one in _inside(store, name))
+        chosen: list[int | str] = [name for name in pictures if not Path(name).is_dir()]
+        # As paths are stored: without "..", which Path.absolute keeps.
+        folders = [Path(os.path.abspath(n)) for n in pictures if Path(n).is_dir()]  # noqa: PTH100
+        rows = [row for folder in folders for row in _inside(store, folder)]
+        only_here = {row.id for row in rows if not _lies_outside(row, folders)}
+        copied = {row.id for row in rows} - only_here
+        removed = store.remove([*chosen, *only_here]) if chosen or only_here else 0
         total = len(store)
+    if copied:
+        screen.say(
+            f"{counted(len(copied), 'picture')} kept, with copies in another folder. To remove "
+            f"these as well, name their files or that folder, too."
+        )
     screen.say(
         f"{removed:,} moved to the bin; {counted(total, 'picture')} left in {collection}. "
         f"To bring them back: lookalike restore."
     )
-    screen.result({"collection": collection, "removed": removed, "pictures": total})
+    screen.result(
+        {"collection": collection, "removed": removed, "kept": len(copied), "pictures": total}
+    )
 
 
-def _inside(store: "Collection", name: str) -> "Sequence[int | str]":
-    """Return the pictures in a folder and below it, or what else was named."""
+def _inside(store: "Collection", folder: Path) -> "Sequence[PictureRow]":
+    """Return the pictures in a folder and below it, or raise NotFound."""
     from lookalike.collection import Filter
     from lookalike.core.errors import NotFound
 
-    if not Path(name).is_dir():
-        return [name]
-    # As paths are stored: without "..", which Path.absolute keeps.
-    folder = Filter(folder=os.path.abspath(name))  # noqa: PTH100
-    rows = [row.id for row in store.pictures.browse(EVERY, where=folder)]
+    rows = store.pictures.browse(EVERY, where=Filter(folder=str(folder)))
     if not rows:
-        raise NotFound(f"{store.path} has no pictures in the folder {name}.")
+        raise NotFound(f"{store.path} has no pictures in the folder {folder}.")
     return rows
+
+
+def _lies_outside(row: "PictureRow", folders: "Sequence[Path]") -> bool:
+    """Return whether there is a file of a picture outside of some folders."""
+    outside = [p for p in row.places if not any(p.is_relative_to(folder) for folder in folders)]
+    return any(path.is_file() for path in outside)
 
 
 def _binned_inside(store: "Collection", name: str) -> "Sequence[int | str]":
