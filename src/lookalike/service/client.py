@@ -55,6 +55,7 @@ from lookalike.service.answers import (
     Suggestions,
     Upload,
 )
+from lookalike.service.client_people import ClientPeople
 
 if TYPE_CHECKING:
     from lookalike.collection import ObjectMatch
@@ -98,6 +99,11 @@ class Client:
     timeout : float
         Seconds to wait for a response.
 
+    Attributes
+    ----------
+    people : ClientPeople
+        Who teaches everybody, their proposals, and all of a person undone.
+
     Examples
     --------
     >>> with Client("http://127.0.0.1:9") as client:
@@ -126,6 +132,7 @@ class Client:
         self._http = httpx.Client(
             base_url=self._url, headers=headers, timeout=timeout, trust_env=False
         )
+        self.people = ClientPeople(self._get, self._say)
 
     def close(self) -> None:
         """Close the connection."""

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from lookalike.collection import Collection, Filter, InUse
+from lookalike.collection import Ask, Collection, Filter, InUse
 from lookalike.core.errors import (
     CollectionBusy,
     CollectionError,
@@ -65,6 +65,27 @@ def test_search_vote_undo(client, store):
     client.vote(1, picked=[3])
     assert client.reset().standing.votes == 0
     assert client.history(2, before=2)[0].number == 1
+
+
+def test_people_are_trusted_and_undone(client, store):
+    store.vote(Ask((1,)), picked=[3], rejected=[9], who="Ada")
+    store.label([1, 2], "Hund", who="Ada")
+    assert client.people.all() == store.people.all()
+    assert client.people.proposals("Ada", 2) == store.people.proposals("Ada", 2)
+    assert [len(client.people.proposals()), len(client.people.proposals("Bea"))] == [2, 0]
+    assert client.people.accept("Ada", key="once") == client.people.accept("Ada", key="once")
+    assert client.picture(1).labels == ("Hund",)
+    assert client.people.trust("Ada").kind == "trust"
+    assert client.standing().votes == 1
+    assert client.people.preview("Ada", ["votes", "albums"]) == {"votes": 1, "albums": 0}
+    event = client.people.undo("Ada", ["votes"])
+    assert client.standing().votes == 0
+    client.undo(event.number)
+    assert client.people.preview("Ada")["tags"] == 1
+    client.people.revoke("Ada")
+    assert client.standing().votes == 0
+    with pytest.raises(InvalidInput, match="nothing of this person"):
+        client.people.undo("Ada", since="2999-01-01")
 
 
 def test_filters_and_words(client, store, photos):

@@ -80,11 +80,12 @@ class People(Noun):
 
     def accept(self, name: str, *, who: str = OWNER, key: str | None = None) -> Entry:
         """Let the labels that a person has proposed so far count for everybody."""
-        if not self.proposals(_person(name)):
-            raise NotFound(f"Collection.people: {name} has proposed no label that waits.")
+        person = _person(name)
         with self._session.entry(who, key) as entry:
             if entry.is_new:
-                entry.append(events.Acceptance(name))
+                if not self.proposals(person):
+                    raise NotFound(f"Collection.people: {name} has proposed no label that waits.")
+                entry.append(events.Acceptance(person))
         return entry.result
 
     def proposals(self, name: str | None = None, picture: int | None = None) -> list[Proposal]:
