@@ -42,7 +42,7 @@ from lookalike.core.vectors import unit_rows
 from lookalike.features import Feature, pack_vector, unpack_vectors
 from lookalike.features.registry import FEATURES
 from lookalike.images import decode
-from lookalike.images.keywords import keywords_in
+from lookalike.images.metadata import metadata_in
 from lookalike.service.command_line import app
 from lookalike.service.web.app import make_app
 from lookalike.service.web.pages.errors import UNEXPECTED
@@ -203,7 +203,7 @@ class InProcess:
     """Decodes here: a process for each error would take longer than all else."""
 
     decode = staticmethod(decode)
-    keywords = staticmethod(keywords_in)
+    metadata = staticmethod(metadata_in)
 
     def close(self) -> None:
         """Do nothing."""

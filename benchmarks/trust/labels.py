@@ -35,7 +35,7 @@ from lookalike.collection import Entry, Filter
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.core.text import word_key
 from lookalike.features import Visterms
-from lookalike.images.keywords import sidecar_of
+from lookalike.images.metadata import sidecar_of
 from lookalike.images.xmp import EMPTY, FLAT, Packet
 
 WORDS = ("Straße", "STRASSE", "Meer", "été", "x/y", "🐈", "<b>rot</b>", "zwei\nZeilen", "Hund")

@@ -91,14 +91,15 @@ def tiff(width, height, bits, samples, *, order="<", photometric=1, form=1, extr
     return header + padded + struct.pack(order + "H", len(tags)) + entries + b"\0" * 4
 
 
-def camera_exif(taken="2021:07:04 12:30:59", orientation=1):
-    """An EXIF block as cameras write it: make, dates, exposure, a maker's note, a place."""
+def camera_exif(taken="2021:07:04 12:30:59", orientation=1, caption="A day out"):
+    """An EXIF block as cameras write it: make, lens, dates, exposure, a maker's note, a place."""
     exif = Image.Exif()
     exif[0x010F], exif[0x0110] = "Maker Ltd.", "Model 7"
+    exif[0x010E] = caption
     exif[0x0112], exif[0x0132] = orientation, taken
     details = exif.get_ifd(0x8769)
     details[0x9003] = details[0x9004] = taken
-    details[0x829A], details[0x8827] = 0.004, 200
+    details[0x829A], details[0x8827], details[0xA434] = 0.004, 200, "Lens 50mm F1.8"
     details[0x927C] = b"Maker\0\2\0" + bytes(range(200))
     details[0x9286] = b"UNICODE\0" + "Grüße".encode("utf-16-le")
     place = exif.get_ifd(0x8825)

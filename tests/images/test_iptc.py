@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, IptcImagePlugin
 
-from lookalike.images.iptc import MAX_BYTES, iptc_keywords
-from lookalike.images.keywords import embedded_packet, read_keywords
+from lookalike.images.iptc import MAX_BYTES, iptc_texts
+from lookalike.images.metadata import embedded_packet, read_metadata
 from lookalike.images.xmp import EMPTY, FLAT, Packet
 from tests.images.pictures import saved, scene, tiff
 
@@ -51,7 +51,7 @@ def tagged(content, *, kind=7, order="<", big=False):
 
 
 def found(data):
-    return iptc_keywords(BytesIO(data), MANY)
+    return list(iptc_texts(BytesIO(data), MANY).keywords)
 
 
 def found_by_pillow(data):
@@ -117,7 +117,7 @@ def test_a_long_dataset_is_left_out_and_those_after_it_are_read():
 
 def test_only_so_many_are_returned():
     data = jpeg(resource(b"".join(dataset(b"%d" % number) for number in range(50))))
-    assert iptc_keywords(BytesIO(data), 3) == [b"0", b"1", b"2"]
+    assert iptc_texts(BytesIO(data), 3).keywords == (b"0", b"1", b"2")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -183,7 +183,7 @@ def test_a_million_strips_cost_no_memory(tmp_path):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            words = read_keywords(place).words
+            words = read_metadata(place).words
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -208,7 +208,7 @@ def test_a_packet_that_is_too_large_is_told(tmp_path):
     place.write_bytes(b"\x89PNG<x:xmpmeta" + b" " * (40 << 20))
     tracemalloc.start()
     try:
-        (problem,) = read_keywords(place).problems
+        (problem,) = read_metadata(place).problems
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

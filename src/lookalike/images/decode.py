@@ -144,7 +144,7 @@ def decode(
     """
     allowed = limits or Limits()
     allowed.check_bytes(len(data))
-    name = _identify(data)
+    name = format_of(data)
     try:
         opened = _OPENERS[name](data, allowed)
         image = opened.image
@@ -167,7 +167,7 @@ def decode(
     except (UnreadablePicture, InvalidInput):
         raise
     except Exception as error:
-        if (fault := _fault(error)) is not None:
+        if (fault := fault_of(error)) is not None:
             raise DecoderFailed(fault) from error
         raise UnreadablePicture(_reason(error)) from error
     rgb.info = {}
@@ -176,7 +176,8 @@ def decode(
     return Picture(rgb, Facts(content_hash(data), name, width, height, len(data), taken))
 
 
-def _identify(data: bytes) -> str:
+def format_of(data: bytes) -> str:
+    """Return the format of a file by how it begins, or raise UnreadablePicture."""
     for name, starts in _STARTS.items():
         if data.startswith(starts):
             return name
@@ -286,11 +287,11 @@ _OPENERS: dict[str, Callable[[bytes, Limits], _Opened]] = {
 }
 
 
-def _fault(error: BaseException) -> BaseException | None:
+def fault_of(error: BaseException) -> BaseException | None:
     """Return what no content of a picture can cause: a failed import, or a system call's error."""
     if isinstance(error, ImportError) or (isinstance(error, OSError) and error.errno is not None):
         return error
-    return None if error.__cause__ is None else _fault(error.__cause__)
+    return None if error.__cause__ is None else fault_of(error.__cause__)
 
 
 # Errors inside a reader on invalid data; their texts are about its code, not the picture.

@@ -1,20 +1,26 @@
 """Read the tag directories of TIFF and EXIF; check every offset and count."""
 
+import os
 import re
 import struct
 from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime
+from typing import BinaryIO
 
 from lookalike.core.errors import UnreadablePicture
 
 TRUNCATED = "truncated: the file ends before the picture does"
 
 SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
-SIZES |= {16: 8, 17: 8, 18: 8}
+SIZES |= {16: 8, 17: 8, 18: 8, 129: 1}
 """Bytes of a value of each type."""
 
+MAX_ENTRIES = 10_000
+"""Most tags of a directory in which some are looked for; files have some dozens."""
+
 _WHOLE = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
+_FRACTIONS = {5: "I", 10: "i"}
 _ORIENTATION, _EXIF_DIRECTORY, _TAKEN = 274, 34665, 36867
 # Not strptime, which imports a module at its first call: the decoder of the server cannot.
 _TIME = re.compile(rb"(\d{4}):([\d ]?\d):([\d ]?\d)\s+([\d ]?\d):([\d ]?\d):([\d ]?\d)")
@@ -56,6 +62,14 @@ class Entry:
         """Return the values of a tag of whole numbers; an empty tuple for another type."""
         code = _WHOLE.get(self.kind)
         return struct.unpack(f"{layout.order}{self.count}{code}", self.value) if code else ()
+
+    def fractions(self, layout: Layout) -> tuple[float, ...]:
+        """Return the values of a tag of fractions; an empty tuple for another, or one over 0."""
+        code = _FRACTIONS.get(self.kind)
+        parts = struct.unpack(f"{layout.order}{2 * self.count}{code}", self.value) if code else ()
+        if not all(parts[1::2]):
+            return ()
+        return tuple(over / under for over, under in zip(parts[::2], parts[1::2], strict=True))
 
 
 def read_header(data: bytes) -> tuple[Layout, int] | None:
@@ -104,6 +118,40 @@ def read_directory(
             value = data[offset : offset + size]
         entries[tag] = Entry(kind, count, value, field)
     return entries
+
+
+def find_entries(
+    file: BinaryIO, layout: Layout, start: int, wanted: Container[int], largest: int
+) -> dict[int, Entry]:
+    """Return the wanted tags of the directory at ``start`` of a file, of which no more is read.
+
+    A tag whose value is larger, or extends past the end of the file, is left out.
+    """
+    head = read_at(file, start, layout.count.size)
+    total = layout.count.unpack(head)[0] if head else 0
+    if total > MAX_ENTRIES:
+        return {}
+    listed = read_at(file, start + layout.count.size, total * layout.entry.size)
+    entries: dict[int, Entry] = {}
+    for tag, kind, count, field in layout.entry.iter_unpack(listed):
+        size = count * SIZES.get(kind, 0)
+        if tag not in wanted or tag in entries or not 0 < size <= largest:
+            continue
+        value = field[:size]
+        if size > len(field):
+            value = read_at(file, layout.offset.unpack(field)[0], size)
+        if value:
+            entries[tag] = Entry(kind, count, value, field)
+    return entries
+
+
+def read_at(file: BinaryIO, place: int, size: int) -> bytes:
+    """Return so many bytes from a place in a file; none if it ends before."""
+    if place + size > file.seek(0, os.SEEK_END):
+        return b""
+    file.seek(place)
+    content = file.read(size)
+    return content if len(content) == size else b""
 
 
 def _time(written: bytes) -> str | None:

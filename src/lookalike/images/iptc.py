@@ -1,19 +1,22 @@
-"""Read the IPTC keywords of JPEG and TIFF files, within limits, and only the parts that have them.
+"""Read the IPTC keywords and captions of JPEG and TIFF files, within limits, and only the parts that have them.
 
 A JPEG has them in the resources that Photoshop defined, a TIFF in a tag. What is damaged, or too
-large, gives no keywords and no error.
+large, gives none and no error.
 """
 
 import os
 import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
 
-from lookalike.images.directories import SIZES, read_header
+from lookalike.core.errors import UnreadablePicture
+from lookalike.images.directories import TRUNCATED, find_entries, read_header
 
 MAX_BYTES = 1 << 20
 """Largest block of IPTC datasets in bytes; a JPEG has room for 64 KiB."""
 MAX_PARTS = 10_000
-"""Most segments of a JPEG before its pixels, and most tags of a TIFF; files have some dozens."""
+"""Most segments of a JPEG before its pixels; files have some dozens."""
 
 JPEG, TIFF = b"\xff\xd8", (b"II", b"MM")
 """What the files begin with."""
@@ -25,41 +28,64 @@ _NO_SEGMENTS = {0x00, 0x01, *range(0xD0, 0xDA)}
 _DATASET = struct.Struct(">BBBH")
 _MARK, _RECORDS = 0x1C, {*range(1, 10), 240}
 _MAX_DIGITS = 4
-_KEYWORD, _PIXELS = (2, 25), (8, 10)
+_KEYWORD, _CAPTION, _PIXELS = (2, 25), (2, 120), (8, 10)
 
 
-def iptc_keywords(file: BinaryIO, most: int) -> list[bytes]:
-    """Return up to ``most`` keywords of a JPEG or TIFF, in whatever encoding they are."""
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The keywords and the caption of a file, in whatever encoding they are."""
+
+    keywords: tuple[bytes, ...] = ()
+    caption: bytes = b""
+
+
+def iptc_texts(file: BinaryIO, most: int) -> Texts:
+    """Return up to ``most`` keywords of a JPEG or TIFF, and its caption."""
     file.seek(0)
     start = file.read(2)
     if start == JPEG:
-        return _keywords(_from_jpeg(file), most)
-    return _keywords(_from_tiff(file), most) if start in TIFF else []
+        return _texts(_from_jpeg(file), most)
+    return _texts(_from_tiff(file), most) if start in TIFF else Texts()
 
 
 def _from_jpeg(file: BinaryIO) -> bytes:
-    """Return the datasets of a JPEG, whose segments are read up to the pixels."""
+    """Return the datasets of a JPEG; none if what stands before its pixels is damaged."""
     result = b""
+    try:
+        for segment in jpeg_segments(file, _APP13, strict=True):
+            result = _from_resources(segment) or result
+    except UnreadablePicture:
+        return b""
+    return result
+
+
+def jpeg_segments(file: BinaryIO, marker: int, *, strict: bool = False) -> Iterator[bytes]:
+    """Return the content of the segments of a kind that stand before the pixels of a JPEG.
+
+    If the file is damaged there, they end; with ``strict``, UnreadablePicture is raised.
+    """
+    file.seek(2)
     for _ in range(MAX_PARTS):
         head = file.read(2)
         if len(head) < 2 or head[0] != _FILL or head[1] in _NO_SEGMENTS:
-            return b""
+            break
         if head[1] == _FILL:
             file.seek(-1, os.SEEK_CUR)
             continue
         if head[1] == _SCAN:
-            return result
+            return
         size = int.from_bytes(file.read(2), "big") - 2
         if size < 0:
-            return b""
-        if head[1] != _APP13:
+            break
+        if head[1] != marker:
             file.seek(size, os.SEEK_CUR)
             continue
         segment = file.read(size)
         if len(segment) < size:
-            return b""
-        result = _from_resources(segment) or result
-    return b""
+            break
+        yield segment
+    if strict:
+        raise UnreadablePicture(TRUNCATED)
 
 
 def _from_resources(segment: bytes) -> bytes:
@@ -85,52 +111,35 @@ def _from_tiff(file: BinaryIO) -> bytes:
     header = read_header(file.read(16))
     if header is None:
         return b""
-    layout, start = header
-    directory = _at(file, start, layout.count.size)
-    total = layout.count.unpack(directory)[0] if directory else 0
-    if total > MAX_PARTS:
-        return b""
-    entries = _at(file, start + layout.count.size, total * layout.entry.size)
-    result = b""
-    for tag, kind, count, field in layout.entry.iter_unpack(entries):
-        size = count * SIZES.get(kind, 0)
-        if tag == _IPTC_TAG and 0 < size <= len(field):
-            result = field[:size]
-        elif tag == _IPTC_TAG and 0 < size <= MAX_BYTES:
-            result = _at(file, layout.offset.unpack(field)[0], size) or result
-    return result
+    found = find_entries(file, *header, {_IPTC_TAG}, MAX_BYTES).get(_IPTC_TAG)
+    return b"" if found is None else found.value
 
 
-def _at(file: BinaryIO, place: int, size: int) -> bytes:
-    """Return so many bytes from a place in a file; none if it ends before."""
-    if place + size > file.seek(0, os.SEEK_END):
-        return b""
-    file.seek(place)
-    content = file.read(size)
-    return content if len(content) == size else b""
-
-
-def _keywords(datasets: bytes, most: int) -> list[bytes]:
-    """Return the keywords among datasets: up to one that is cut, and none if one is no dataset."""
-    result: list[bytes] = []
+def _texts(datasets: bytes, most: int) -> Texts:
+    """Return the texts among datasets: up to one that is cut, and none if one is no dataset."""
+    keywords: list[bytes] = []
+    caption = b""
     place = 0
-    while len(result) < most and place + _DATASET.size <= len(datasets):
+    while place + _DATASET.size <= len(datasets):
         mark, record, number, size = _DATASET.unpack_from(datasets, place)
         if not (mark or record or number or size):
             break
         if mark != _MARK or record not in _RECORDS:
-            return []
+            return Texts()
         place += _DATASET.size
         if size >> 15:
             # Of a long one, how many bytes its length has, which follow.
             digits = size & 0x7FFF
             if digits > _MAX_DIGITS:
-                return []
+                return Texts()
             size = int.from_bytes(datasets[place : place + digits], "big")
             place += digits
         if (record, number) == _PIXELS or place + size > len(datasets):
             break
-        if (record, number) == _KEYWORD and size:
-            result.append(datasets[place : place + size])
+        value = datasets[place : place + size]
+        if (record, number) == _KEYWORD and value and len(keywords) < most:
+            keywords.append(value)
+        elif (record, number) == _CAPTION and value:
+            caption = caption or value
         place += size
-    return result
+    return Texts(tuple(keywords), caption)

@@ -21,7 +21,7 @@ _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
 @dataclass(frozen=True)
 class Subjects:
-    """An XMP property that lists subjects, and its kind of list."""
+    """An XMP property that lists subjects, or other texts, and its kind of list, if any."""
 
     prefix: str
     namespace: str
@@ -40,6 +40,21 @@ BY_SLASHES = Subjects("digiKam", "http://www.digikam.org/ns/1.0/", "TagsList", "
 ALL = (FLAT, BY_BARS, BY_SLASHES)
 LEARNED = Subjects("lookalike", "urn:lookalike:1.0", "learned", "Bag")
 """Those of the subjects that nobody gave: an annotator found them."""
+
+_DC, _TIFF = FLAT.namespace, "http://ns.adobe.com/tiff/1.0/"
+_EXIF = "http://ns.adobe.com/exif/1.0/"
+DESCRIPTION = Subjects("dc", _DC, "description", "Alt")
+MAKER, CAMERA = Subjects("tiff", _TIFF, "Make", ""), Subjects("tiff", _TIFF, "Model", "")
+LENSES = (
+    Subjects("exifEX", "http://cipa.jp/exif/1.0/", "LensModel", ""),
+    Subjects("aux", "http://ns.adobe.com/exif/1.0/aux/", "Lens", ""),
+)
+LATITUDE, LONGITUDE = (
+    Subjects("exif", _EXIF, "GPSLatitude", ""),
+    Subjects("exif", _EXIF, "GPSLongitude", ""),
+)
+_READ = (*ALL, LEARNED, DESCRIPTION, MAKER, CAMERA, *LENSES, LATITUDE, LONGITUDE)
+"""The properties that are read; nothing is added to those that are no subjects."""
 
 _LISTS = frozenset((RDF, kind) for kind in ("Bag", "Seq", "Alt"))
 
@@ -66,7 +81,7 @@ class Packet:
 
     def __init__(self, content: bytes) -> None:
         self.content = content
-        self._rdf = find_elements(content, [kind.full_name for kind in (*ALL, LEARNED)])
+        self._rdf = find_elements(content, [kind.full_name for kind in _READ])
         self._newline = "\r\n" if b"\r\n" in content else "\n"
 
     def subjects(self, kind: Subjects) -> list[str]:

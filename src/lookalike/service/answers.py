@@ -52,6 +52,12 @@ class Picture(PictureRow):
         All paths at which this content was found.
     missing : str or None
         Since when its files are missing, in UTC; null if one is there.
+    caption : str
+        What people wrote about it, as its files say (XMP, IPTC, EXIF); else empty.
+    camera, lens : str
+        Their names, as its files say; else empty.
+    latitude, longitude : float or None
+        Where it was taken, in degrees, as its files say.
     path : Path or None
         The first of its places.
     thumbnail, image : str

@@ -36,7 +36,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key, xml_text
 from lookalike.images import Limits, Refused, read_bytes
 from lookalike.images.find import why
-from lookalike.images.keywords import embedded_packet, sidecar_of
+from lookalike.images.metadata import embedded_packet, sidecar_of
 from lookalike.images.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, LEARNED, Packet, Subjects
 from lookalike.images.xmp_elements import MAX_BYTES
 

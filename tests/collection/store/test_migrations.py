@@ -20,17 +20,21 @@ from lookalike.collection.store.schema import VERSION, create_records
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.older.golden import QUICK, answers, make
 
-OLDEST = 8
-ARCHIVE = Path(__file__).parents[1] / "older" / f"version-{OLDEST}.tar.xz"
+OLDEST, LATEST = 8, 10
+ARCHIVES = Path(__file__).parents[1] / "older"
 
 
 @pytest.fixture
 def older(tmp_path):
-    """The folder of a collection of the version before, and what it answered then."""
-    with tarfile.open(ARCHIVE) as archive:
+    """The folder of a collection of the oldest version, and what it answered then."""
+    return unpacked(OLDEST, tmp_path)
+
+
+def unpacked(number, tmp_path):
+    with tarfile.open(ARCHIVES / f"version-{number}.tar.xz") as archive:
         archive.extractall(tmp_path / "older", filter="data")
     expected = json.loads((tmp_path / "older" / "expected.json").read_text())
-    del expected["duplicates"]  # which pictures are alike enough is told otherwise now
+    expected.pop("duplicates", None)  # which pictures are alike enough is told otherwise now
     return tmp_path / "older" / "collection", expected
 
 
@@ -56,9 +60,10 @@ def check(collection, expected):
     assert [finding.problem for finding in checked.findings if finding.damage] == []
 
 
-def test_nothing_is_lost(older):
-    place, expected = older
-    assert version(place) == OLDEST
+@pytest.mark.parametrize("number", [OLDEST, LATEST])
+def test_nothing_is_lost(tmp_path, number):
+    place, expected = unpacked(number, tmp_path)
+    assert version(place) == number
     with Collection.open(place) as collection:
         check(collection, expected)
     assert version(place) == VERSION
@@ -80,8 +85,9 @@ def schema(file):
         return sorted((*row, " ".join((sql or "").split())) for *row, sql in rows)
 
 
-def test_its_schema_is_that_of_a_new_one(older, tmp_path):
-    place, _ = older
+@pytest.mark.parametrize("number", [OLDEST, LATEST])
+def test_its_schema_is_that_of_a_new_one(tmp_path, number):
+    place, _ = unpacked(number, tmp_path)
     Database(place / "collection.sqlite").close()
     Database.create(tmp_path / "new.sqlite")
     with closing(sqlite3.connect(tmp_path / "new.sqlite")) as connection:

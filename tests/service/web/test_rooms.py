@@ -27,8 +27,8 @@ def test_no_file_is_decoded_in_the_process_of_the_server(client, photos, monkeyp
         raise AssertionError("decoded here")
 
     monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.__init__", refuse)
-    for reader in ("_subjects", "iptc_keywords", "embedded_packet"):
-        monkeypatch.setattr(f"lookalike.images.keywords.{reader}", refuse)
+    for reader in ("_subjects", "iptc_texts", "embedded_packet"):
+        monkeypatch.setattr(f"lookalike.images.metadata.{reader}", refuse)
     uploaded = client.post("/api/pictures?name=new.png", content=png(seed=1))
     assert uploaded.status_code == 201, uploaded.text
     number = uploaded.json()["picture"]["id"]

@@ -15,20 +15,20 @@ from lookalike.collection.store import browsing, pictures, places, rankers
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.images import Decode, Refused
-from lookalike.images.keywords import ReadWords, keywords_in
+from lookalike.images.metadata import MetadataReader, metadata_in
 
 
 class Pictures(Noun):
     """The pictures of a collection: look at them, find them, filter and count them."""
 
-    def decode_with(self, decode: Decode | None, keywords: ReadWords | None = None) -> None:
+    def decode_with(self, decode: Decode | None, metadata: MetadataReader | None = None) -> None:
         """Decode pictures from now on with another function, such as one in another process.
 
-        A server does, so that a hostile file cannot harm it, and has the ``keywords`` of files
+        A server does, so that a hostile file cannot harm it, and has the ``metadata`` of files
         read there as well. None stands for this process.
         """
         self._session.decoding.decode = decode or images.decode
-        self._session.decoding.keywords = keywords or keywords_in
+        self._session.decoding.metadata = metadata or metadata_in
 
     def undescribed(self, by: str | None = None) -> list[Refused]:
         """Return the pictures that a ranker could not describe, with the reasons."""

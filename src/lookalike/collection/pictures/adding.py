@@ -10,11 +10,11 @@ from pathlib import Path
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.erasing import erase
 from lookalike.collection.log.removals import Restoration, move
-from lookalike.collection.pictures import keywords as kept_keywords
+from lookalike.collection.pictures import metadata as kept_metadata
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECONDS
 from lookalike.collection.pictures.features import fitted
-from lookalike.collection.pictures.keywords import ReadKeywords
+from lookalike.collection.pictures.metadata import BatchMetadata
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import labels, pictures, places, queries, rankers
 from lookalike.collection.store.database import Database, stored
@@ -24,7 +24,7 @@ from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
 from lookalike.features import Described, Feature, Unchanged, describe_files
 from lookalike.images import Decode, Limits, Refused, find_pictures
-from lookalike.images.keywords import ReadWords, sidecar_facts
+from lookalike.images.metadata import MetadataReader, sidecar_facts
 from lookalike.images.thumbnails import THUMBNAIL_SIDE
 
 
@@ -58,7 +58,7 @@ def add(
             threads=threads,
             progress=progress,
             decode=session.decode,
-            keywords=session.decoding.keywords,
+            metadata=session.decoding.metadata,
         )
         adder.run(files.paths)
         for row in session.rankers.rows():
@@ -89,8 +89,8 @@ class Adder:
     limits : Limits or None
     threads : int or None
     progress : callable
-    decode, keywords : callable
-        What decodes pictures, and what reads the keywords of their files.
+    decode, metadata : callable
+        What decodes pictures, and what reads the metadata of their files.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ class Adder:
         threads: int | None,
         progress: Progress,
         decode: Decode,
-        keywords: ReadWords,
+        metadata: MetadataReader,
     ) -> None:
         self._database = database
-        self._decode, self._keywords = decode, keywords
+        self._decode, self._metadata = decode, metadata
         self._features = {ranker: it for ranker, it in features.items() if not isinstance(it, str)}
         self._missing = {ranker: it for ranker, it in features.items() if isinstance(it, str)}
         self._removed = removed
@@ -132,7 +132,7 @@ class Adder:
         self.added.known += len(self._unchanged - binned)
         if not self._removed:
             self.added.removed += len(self._unchanged & binned)
-        done = total - len(queue)
+        done = total - len(queue) - len(self._resaid)
         try:
             while queue:
                 with closing(self._outcomes(queue)) as outcomes:
@@ -147,27 +147,30 @@ class Adder:
                         self._progress(min(done, total), total)
                 self._commit()
                 queue, self._again = self._again, []
-            self._read_sidecars()
+            self._read_sidecars(total)
         except KeyboardInterrupt:
             self._commit()
             raise
         finally:
             with self._database.transaction() as connection:
-                kept_keywords.record(connection)
+                kept_metadata.record(connection)
         self._progress(total, total)
 
-    def _read_sidecars(self) -> None:
-        """Read the keywords of unchanged files whose sidecars are new, changed or gone."""
+    def _read_sidecars(self, total: int) -> None:
+        """Read the metadata of unchanged files whose sidecars are new, changed or gone."""
+        left = len(self._resaid)
         for start in range(0, len(self._resaid), BATCH_PICTURES):
             some = self._resaid[start : start + BATCH_PICTURES]
-            keywords = ReadKeywords(some, self._limits, self._keywords)
+            metadata = BatchMetadata(some, self._limits, self._metadata)
             with self._database.transaction() as connection:
                 for path in some:
                     place = places.place_at(self._database, path)
                     if place is not None:
-                        keywords.take(connection, path, place.picture)
-                keywords.keep(connection)
-            self.added.unread += keywords.problems
+                        metadata.take(connection, path, place.picture)
+                metadata.keep(connection)
+            self.added.unread += metadata.problems
+            left -= len(some)
+            self._progress(total - left, total)
 
     def _changed(self, paths: Sequence[Path]) -> Iterator[Path]:
         """Leave out files that are in the collection, or were removed, as they are now."""
@@ -209,8 +212,8 @@ class Adder:
             return
         added, again, left = Added(), list[Path](), list[int]()
         usable = [it.path for it in self._pending if not isinstance(it, Refused)]
-        keywords = ReadKeywords(usable, self._limits, self._keywords)
-        added.unread += keywords.problems
+        metadata = BatchMetadata(usable, self._limits, self._metadata)
+        added.unread += metadata.problems
         with self._database.transaction() as connection:
             for outcome in self._pending:
                 if isinstance(outcome, Refused):
@@ -222,8 +225,8 @@ class Adder:
                     left += places.put(
                         connection, outcome.path, picture, *self._sizes[outcome.path]
                     )
-                    keywords.take(connection, outcome.path, picture)
-            keywords.keep(connection)
+                    metadata.take(connection, outcome.path, picture)
+            metadata.keep(connection)
             move(NewEntry(connection), Restoration, sorted(self._restored))
             self._let_go(connection, left)
         self._pending, self._restored = [], set()

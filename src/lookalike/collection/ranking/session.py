@@ -17,14 +17,14 @@ from lookalike.collection.store.folder import Folder
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, NotFound
 from lookalike.features import Feature
 from lookalike.images import Decode, decode
-from lookalike.images.keywords import ReadWords, keywords_in
+from lookalike.images.metadata import MetadataReader, metadata_in
 
 
 class Decoding:
-    """What reads pictures and their keywords: this process, or another that a server starts."""
+    """What reads pictures and their metadata: this process, or another that a server starts."""
 
     decode: Decode = staticmethod(decode)
-    keywords: ReadWords = staticmethod(keywords_in)
+    metadata: MetadataReader = staticmethod(metadata_in)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ def migrate(connection: Connection) -> None:
 
 def migrate_8_to_9(connection: Connection) -> None:
     """Give every row its checksum, and write the log anew."""
-    tables = {**SUMMED, **dict.fromkeys(map(records_table, _rankers(connection)), RECORD)}
+    summed = {table: columns for table, columns in SUMMED.items() if table != "details"}
+    tables = {**summed, **dict.fromkeys(map(records_table, _rankers(connection)), RECORD)}
     for table, columns in tables.items():
         connection.execute(
             f"UPDATE {table} SET crc = row_sum({', '.join(columns)}) WHERE crc IS NULL"  # noqa: S608
@@ -42,7 +43,26 @@ def migrate_9_to_10(connection: Connection) -> None:
         log.insert(connection, TRUST, body, who=OWNER, key=None, about=None)
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {8: migrate_8_to_9, 9: migrate_9_to_10}
+def migrate_10_to_11(connection: Connection) -> None:
+    """Make room for what files say besides keywords, and have all of them read once more."""
+    connection.execute(
+        "CREATE TABLE details (picture INTEGER PRIMARY KEY REFERENCES all_pictures "
+        "ON DELETE CASCADE, caption TEXT NOT NULL, camera TEXT NOT NULL, lens TEXT NOT NULL, "
+        "latitude REAL, longitude REAL, crc INTEGER NOT NULL)"
+    )
+    for column in ("camera", "lens"):
+        connection.execute(
+            f"CREATE INDEX details_by_{column} ON details ({column}, picture) "
+            f"WHERE {column} != ''"
+        )
+    connection.execute("UPDATE places SET sidecar = NULL")
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {
+    8: migrate_8_to_9,
+    9: migrate_9_to_10,
+    10: migrate_10_to_11,
+}
 """What makes a database of a version one of the next; older versions are refused."""
 
 

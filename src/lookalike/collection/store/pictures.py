@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.store.database import Database, now, numbers, stored
+from lookalike.collection.store.details import details_of
 from lookalike.collection.store.places import missing_since, places_of
 from lookalike.collection.store.sums import damaged, is_sound, row_sum, sound_jpeg
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.images import Facts
+from lookalike.images.details import Details
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class PictureRow:
     """What is known of a picture; ``added`` is in UTC, ``taken`` as the camera said.
 
     ``missing`` is since when, in UTC, all its files are missing; None where one is there.
+    ``caption``, ``camera``, ``lens`` and the place in degrees are what its files say, or empty.
     """
 
     id: int
@@ -36,6 +39,11 @@ class PictureRow:
     added: str
     places: tuple[Path, ...]
     missing: str | None = None
+    caption: str = ""
+    camera: str = ""
+    lens: str = ""
+    latitude: float | None = None
+    longitude: float | None = None
 
 
 _PAGE = 1000
@@ -133,13 +141,23 @@ def existing_ids(database: Database, ids: Iterable[int]) -> set[int]:
 
 def picture_rows(database: Database, facts: Sequence[Sequence[Any]]) -> list[PictureRow]:
     """Return pictures with their places; ``facts`` are their columns, as ``FACTS`` names them."""
-    ids = [row[0] for row in facts]
-    places, missing = places_of(database, ids), missing_since(database, ids)
-    return [
-        PictureRow(*(*_sound_facts(row), places[row[0]], missing.get(row[0])))
+    return list(_rows(database, facts, places_of(database, [row[0] for row in facts])).values())
+
+
+def _rows(
+    database: Database, facts: Sequence[Sequence[Any]], places: Mapping[int, tuple[Path, ...]]
+) -> dict[int, PictureRow]:
+    missing, details = missing_since(database, places), details_of(database, places)
+    return {
+        row[0]: PictureRow(
+            *_sound_facts(row),
+            places[row[0]],
+            missing.get(row[0]),
+            *astuple(details.get(row[0], Details())),
+        )
         for row in facts
         if row[0] in places
-    ]
+    }
 
 
 def with_labels(
@@ -152,14 +170,8 @@ def with_labels(
         "WHERE id IN (SELECT value FROM json_each(?))",
         numbers(places),
     )
-    missing = missing_since(database, places)
-    return {
-        row[0]: (
-            PictureRow(*(*_sound_facts(row), places[row[0]], missing.get(row[0]))),
-            json.loads(row[-1]),
-        )
-        for row in rows
-    }
+    made = _rows(database, rows, places)
+    return {row[0]: (made[row[0]], json.loads(row[-1])) for row in rows}
 
 
 def _sound_facts(row: Sequence[Any]) -> Sequence[Any]:

@@ -3,7 +3,7 @@
 ``migrations.py`` brings a database of the version before to this one.
 """
 
-VERSION = 10
+VERSION = 11
 
 OLDEST = 8
 """The oldest version that is brought to this one."""
@@ -52,7 +52,7 @@ CREATE TRIGGER picture_restored AFTER DELETE ON bin {_COUNT};
 CREATE VIEW pictures AS SELECT * FROM all_pictures WHERE id NOT IN (SELECT picture FROM bin);
 
 -- Where the file of a picture lies, or lay until it was lost. A path may have been the place of
--- several pictures. "sidecar": its size and time when keywords were last read; NULL for never.
+-- several pictures. "sidecar": its size and time when metadata was last read; NULL for never.
 CREATE TABLE places (
     id INTEGER PRIMARY KEY,
     path TEXT NOT NULL,
@@ -65,6 +65,20 @@ CREATE TABLE places (
 );
 CREATE INDEX places_by_path ON places (path);
 CREATE INDEX places_of_picture ON places (picture, lost);
+
+-- What files say of pictures besides keywords, of pictures they say anything of; texts that they
+-- do not say are empty, and a place is latitude and longitude in degrees, or neither.
+CREATE TABLE details (
+    picture INTEGER PRIMARY KEY REFERENCES all_pictures ON DELETE CASCADE,
+    caption TEXT NOT NULL,
+    camera TEXT NOT NULL,
+    lens TEXT NOT NULL,
+    latitude REAL,
+    longitude REAL,
+    crc INTEGER NOT NULL
+);
+CREATE INDEX details_by_camera ON details (camera, picture) WHERE camera != '';
+CREATE INDEX details_by_lens ON details (lens, picture) WHERE lens != '';
 
 -- Small JPEGs of pictures.
 CREATE TABLE thumbnails (

@@ -114,7 +114,7 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.enter_context(collection.upkeep.serving())
         stack.push_async_callback(_in_time, state.decoder.close)
-        collection.pictures.decode_with(state.decoder.decode, state.decoder.keywords)
+        collection.pictures.decode_with(state.decoder.decode, state.decoder.metadata)
         stack.callback(collection.pictures.decode_with, None)
         state.jobs = Jobs(collection, settings)
         if not settings.read_only:

@@ -20,14 +20,15 @@ from lookalike.core.errors import (
     UnreadablePicture,
 )
 from lookalike.images import Facts, Limits, Picture
-from lookalike.images.keywords import MAX_CHARACTERS, MAX_KEYWORDS, Keywords
+from lookalike.images.details import MAX_CAPTION, Details
+from lookalike.images.metadata import MAX_CHARACTERS, MAX_KEYWORDS, Metadata
 from lookalike.images.parts import check_box, most_pixels
 from lookalike.service.web.decoding.process import read_frame, write_frame
 
 _START_SECONDS = 60.0
 _SPARE = 1 << 16
-MAX_WORDS = 4 * MAX_CHARACTERS * MAX_KEYWORDS + _SPARE
-"""Bytes of the keywords of a file."""
+MAX_METADATA = 4 * MAX_CHARACTERS * MAX_KEYWORDS + 4 * MAX_CAPTION + _SPARE
+"""Bytes of the metadata of a file."""
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _MODULE = "lookalike.service.web.decoding.process"
 _LOST = (EOFError, OSError, ValueError, RecursionError)
@@ -130,16 +131,18 @@ class Decoder:
         """Return a JPEG of a picture without metadata, its longer side at most ``side``."""
         return self._ask("jpeg", data, side, None, limits)[1]
 
-    def keywords(self, file: BinaryIO, *, sidecar: bool = False) -> Keywords:
-        """Return the keywords in a file, as :func:`lookalike.images.keywords.keywords_in` does."""
-        header = {"do": "keywords", "sidecar": sidecar}
-        content = self._send(header, file, MAX_WORDS)[1]
+    def metadata(self, file: BinaryIO, *, sidecar: bool = False) -> Metadata:
+        """Return the metadata in a file, as :func:`lookalike.images.metadata.metadata_in` does."""
+        header = {"do": "metadata", "sidecar": sidecar}
+        content = self._send(header, file, MAX_METADATA)[1]
         try:
             answer = json.loads(content)
             words, problems = (tuple(map(str, answer[part])) for part in ("words", "problems"))
-        except (KeyError, ValueError, TypeError) as error:
+            details = Details.of(**answer["details"])
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise _broke_down() from error
-        return Keywords(words[:MAX_KEYWORDS], tuple(problem[:1000] for problem in problems[:10]))
+        problems = tuple(problem[:1000] for problem in problems[:10])
+        return Metadata(words[:MAX_KEYWORDS], problems, details)
 
     def _ask(
         self,

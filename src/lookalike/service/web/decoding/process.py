@@ -21,7 +21,7 @@ from PIL import Image, ImageCms
 
 from lookalike.core.errors import DecoderFailed, UnreadablePicture
 from lookalike.images import Limits, decode, thumbnail
-from lookalike.images.keywords import keywords_in
+from lookalike.images.metadata import metadata_in
 from lookalike.images.xmp import EMPTY
 from lookalike.service.web.decoding.confinement import restrict
 
@@ -75,9 +75,9 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def answer(header: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return the response to a request for ``pixels`` or a ``jpeg`` of a picture, or keywords."""
-    if header["do"] == "keywords":
-        result = keywords_in(BytesIO(data), sidecar=header["sidecar"])
+    """Return the response to a request for ``pixels`` or a ``jpeg`` of a picture, or metadata."""
+    if header["do"] == "metadata":
+        result = metadata_in(BytesIO(data), sidecar=header["sidecar"])
         return {}, json.dumps(asdict(result), ensure_ascii=False).encode()
     limits = Limits(**header["limits"])
     picture = decode(data, limits, side=header["side"], box=header["box"])
@@ -96,12 +96,14 @@ def _warm_up() -> None:
         with suppress(OSError, KeyError, UnreadablePicture):
             small.save(file, kind)
             decode(file.getvalue(), side=1)
+            metadata_in(file)
     for content in (b"", b"no picture", HEIF):
         with suppress(UnreadablePicture):
             decode(content)
+        metadata_in(BytesIO(content))
     thumbnail(small, 1)
     for packet in (EMPTY, b"<no packet"):
-        keywords_in(BytesIO(packet), sidecar=True)
+        metadata_in(BytesIO(packet), sidecar=True)
 
 
 def _run(requests: IO[bytes], replies: IO[bytes], seconds: int, room: list[str]) -> None:

@@ -35,6 +35,7 @@ from lookalike.service.web.pages.views import (
     filter_pairs,
     folder_name,
     moment,
+    place_text,
     ranker_name,
     sections,
     size,
@@ -60,7 +61,7 @@ _ROOMS = {
 }
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
-templates.env.globals["static"] = f"/static/{DIGEST}"
+templates.env.globals.update(static=f"/static/{DIGEST}", place_text=place_text)
 templates.env.filters.update(
     shown=shown,
     size=size,

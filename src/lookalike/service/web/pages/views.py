@@ -181,6 +181,18 @@ def moment(time: str | None) -> str:
     return f"{date}, {hour}" if hour else date
 
 
+def place_text(latitude: float, longitude: float) -> str:
+    """Return a place in degrees, to a metre.
+
+    Examples
+    --------
+    >>> place_text(48.2, -16.366667)
+    '48.20000° N, 16.36667° W'
+    """
+    sides = "S" if latitude < 0 else "N", "W" if longitude < 0 else "E"
+    return f"{abs(latitude):.5f}° {sides[0]}, {abs(longitude):.5f}° {sides[1]}"
+
+
 def size(count: int) -> str:
     """Return a file size in words.
 

@@ -12,7 +12,7 @@ from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.labels import import_labels
 from lookalike.collection.store.labels import labels as kept_labels
 from lookalike.collection.store.labels import labels_with
-from lookalike.images.keywords import Keywords, read_keywords
+from lookalike.images.metadata import Metadata, read_metadata
 from lookalike.images.xmp import ALL, BY_BARS, EMPTY, FLAT, LEARNED, Packet
 from tests.collection.beside import beside
 from tests.collection.colours import Colours
@@ -110,13 +110,13 @@ def test_words_that_were_learned_are_left_out_and_paths_give_their_last_level(tm
     Image.new("RGB", (8, 8)).save(image)
     lists = {FLAT: ["Hund", "Katze"], BY_BARS: ["Tier|Hund", "Ort|Köln"], LEARNED: ["katze"]}
     (tmp_path / "a.xmp").write_bytes(Packet(EMPTY).with_subjects(lists))
-    assert read_keywords(image).words == ("Hund", "Köln")
+    assert read_metadata(image).words == ("Hund", "Köln")
     assert LEARNED not in ALL
 
 
 def test_an_empty_iptc_keyword_is_none(tmp_path):
     (tmp_path / "a.jpg").write_bytes(iptc(b""))
-    assert read_keywords(tmp_path / "a.jpg") == Keywords()
+    assert read_metadata(tmp_path / "a.jpg") == Metadata()
 
 
 def test_keywords_that_are_left_out_are_told(tmp_path):
@@ -134,11 +134,11 @@ def test_keywords_that_are_left_out_are_told(tmp_path):
         ([*many, "x" * 1001], 2000, "a.png.xmp: 2 keywords left out"),
     ):
         sidecar.write_bytes(packet(*given))
-        found = read_keywords(image)
+        found = read_metadata(image)
         assert len(found.words) == kept
         assert told in found.problems[0]
     sidecar.write_bytes(packet("Hund", "hund"))
-    assert read_keywords(image).problems == ()
+    assert read_metadata(image).problems == ()
 
 
 @pytest.mark.parametrize("source", ["keywords", "files", "folders"])
@@ -168,7 +168,7 @@ def test_killed_before_it_was_recorded_the_next_run_records_it(album, monkeypatc
     Image.new("RGB", (8, 8), (77, 1, 200)).save(folder / "d.png")
     (folder / "d.png.xmp").write_bytes(packet("Vogel"))
     with monkeypatch.context() as patch:
-        patch.setattr("lookalike.collection.pictures.keywords.record", lambda connection: None)
+        patch.setattr("lookalike.collection.pictures.metadata.record", lambda connection: None)
         collection.add([folder])
     assert labels(collection)["d.png"] == ["Vogel"]
     assert len(collection.log.history()) == 1

@@ -1,37 +1,58 @@
-"""Read the keywords that other programs gave a picture: in XMP sidecars, embedded XMP and IPTC.
+"""Read what other programs wrote about a picture: in XMP sidecars, embedded XMP, IPTC and EXIF.
 
-Of what ``lookalike tag`` wrote to a sidecar, the words it had only learned are left out.
+Of what ``lookalike tag`` wrote to a sidecar, the words it had only learned are left out. A caption
+has what every one of them says, each text once.
 """
 
 import os
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.text import counted, first_control, label_name, word_key
+from lookalike.images.details import MAX_CAPTION, Details, camera_name, cleaned, decoded, joined
+from lookalike.images.exif import exif_details
 from lookalike.images.find import why
-from lookalike.images.iptc import JPEG, iptc_keywords
+from lookalike.images.iptc import JPEG, Texts, iptc_texts
 from lookalike.images.read import Limits, open_file
-from lookalike.images.xmp import BY_BARS, BY_SLASHES, FLAT, LEARNED, Packet
+from lookalike.images.xmp import (
+    BY_BARS,
+    BY_SLASHES,
+    CAMERA,
+    DESCRIPTION,
+    FLAT,
+    LATITUDE,
+    LEARNED,
+    LENSES,
+    LONGITUDE,
+    MAKER,
+    Packet,
+    Subjects,
+)
 from lookalike.images.xmp_elements import MAX_BYTES
 
 MAX_KEYWORDS, MAX_CHARACTERS = 2000, 1000
 """Keywords of a picture, and characters of one, that are read."""
 
 _PACKET_BEGINS, _PACKET_ENDS = b"<x:xmpmeta", b"</x:xmpmeta>"
+_COORDINATE = re.compile(
+    r"(\d{1,3}),(\d{1,2}(?:\.\d{1,20})?)(?:,(\d{1,2}(?:\.\d{1,20})?))?([NSEW])", re.ASCII
+)
 _BLOCK = 1 << 20
 """Bytes that are read at once; a JPEG has its packet among the first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Keywords:
-    """The keywords of a picture's file, and why some could not be read."""
+class Metadata:
+    """The keywords of a picture's file, what else it says, and why some could not be read."""
 
     words: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    details: Details = Details()
 
 
 def sidecar_of(picture: Path) -> Path:
@@ -72,23 +93,25 @@ def embedded_packet(file: BinaryIO) -> bytes | None:
     return None
 
 
-class ReadWords(Protocol):
-    """A function that reads keywords as :func:`keywords_in` does, perhaps in another process."""
+class MetadataReader(Protocol):
+    """A function that reads metadata as :func:`metadata_in` does, perhaps in another process."""
 
-    def __call__(self, file: BinaryIO, *, sidecar: bool = False) -> Keywords:
-        """Return the keywords in a file."""
+    def __call__(self, file: BinaryIO, *, sidecar: bool = False) -> Metadata:
+        """Return the metadata in a file."""
         ...
 
 
-def read_keywords(
-    picture: Path, limits: Limits | None = None, read: ReadWords | None = None
-) -> Keywords:
-    """Return the keywords of a picture, each once; what cannot be read is a problem, no error.
+def read_metadata(
+    picture: Path, limits: Limits | None = None, read: MetadataReader | None = None
+) -> Metadata:
+    """Return the metadata of a picture's files; what cannot be read is a problem, no error.
 
-    ``read`` is used instead of :func:`keywords_in`.
+    What the sidecar says counts before what the file says.
+
+    ``read`` is used instead of :func:`metadata_in`.
     """
     allowed, place = limits or Limits(), sidecar_of(picture)
-    words = _Words()
+    words, details = _Words(), Details()
     problems: list[str] = []
     files = [(picture, allowed)]
     if os.path.lexists(place):
@@ -96,36 +119,81 @@ def read_keywords(
     for path, limit in files:
         try:
             with open_file(path, limit)[0] as file:
-                result = (read or keywords_in)(file, sidecar=path == place)
+                result = (read or metadata_in)(file, sidecar=path == place)
         except (LookalikeError, OSError) as error:
             reason = f"cannot read it: {why(error)}" if isinstance(error, OSError) else f"{error}"
             if path == picture:
-                return Keywords((), (f"{path}: {reason}",))
-            result = Keywords((), (f"its keywords were not read: {reason}",))
+                return Metadata((), (f"{path}: {reason}",))
+            result = Metadata((), (f"its keywords were not read: {reason}",))
         words.take(result.words)
+        details = result.details.with_more(details)
         problems += [f"{path}: {problem}" for problem in result.problems]
-    return Keywords(tuple(words.names.values()), (*problems, *words.problems(f"{picture}: ")))
+    problems += words.problems(f"{picture}: ")
+    return Metadata(tuple(words.names.values()), tuple(problems), details)
 
 
-def keywords_in(file: BinaryIO, *, sidecar: bool = False) -> Keywords:
-    """Return the keywords inside the file of a picture, or in a sidecar, and problems."""
-    words = _Words()
+def metadata_in(file: BinaryIO, *, sidecar: bool = False) -> Metadata:
+    """Return the metadata inside the file of a picture, or in a sidecar, and problems."""
+    words, details = _Words(), Details()
+    captions: list[str] = []
     problems: list[str] = []
-    packet, keywords = (file.read(), list[bytes]()) if sidecar else _embedded(file)
-    if packet is not None:
+    content, texts = (file.read(), Texts()) if sidecar else _embedded(file)
+    if content is not None:
         try:
-            words.take(_subjects(Packet(packet)))
+            packet = Packet(content)
+            words.take(_subjects(packet))
+            captions += map(cleaned, packet.subjects(DESCRIPTION))
+            details = _details(packet)
         except LookalikeError as error:
             problems.append(f"its keywords were not read: {error}")
+    captions.append(cleaned(decoded(texts.caption)))
     unknown = 0
-    for keyword in keywords:
+    for keyword in texts.keywords:
         try:
             words.take([keyword.decode("utf-8")])
         except UnicodeDecodeError:
             unknown += 1
     if unknown:
         problems.append(f"its IPTC keywords that are not in UTF-8 were not read ({unknown})")
-    return Keywords(tuple(words.names.values()), (*problems, *words.problems()))
+    if not sidecar:
+        details = exif_details(file).with_more(details)
+        captions.append(details.caption)
+    caption = joined(captions)
+    if len(caption) > MAX_CAPTION:
+        problems.append(f"of its caption, the first {MAX_CAPTION:,} characters were read")
+    details = replace(details, caption=caption[:MAX_CAPTION].strip())
+    return Metadata(tuple(words.names.values()), (*problems, *words.problems()), details)
+
+
+def _details(packet: Packet) -> Details:
+    """Return what a packet says of camera, lens and place."""
+
+    def first(*kinds: Subjects) -> str:
+        return next((text for kind in kinds for text in packet.subjects(kind)), "")
+
+    return Details.of(
+        camera=camera_name(first(MAKER), first(CAMERA)),
+        lens=first(*LENSES),
+        latitude=_degrees(first(LATITUDE), "NS"),
+        longitude=_degrees(first(LONGITUDE), "EW"),
+    )
+
+
+def _degrees(text: str, signs: str) -> float | None:
+    """Return degrees from those, minutes and seconds as XMP writes them.
+
+    Examples
+    --------
+    >>> _degrees("48,12.5N", "NS"), _degrees("16,22,30W", "EW"), _degrees("48.2", "NS")
+    (48.208333333333336, -16.375, None)
+    """
+    pattern = _COORDINATE.fullmatch(text)
+    if pattern is None or pattern[4] not in signs:
+        return None
+    degrees, minutes, seconds = (float(part or 0) for part in pattern.groups()[:3])
+    if minutes > 60 or seconds > 60:
+        return None
+    return (degrees + minutes / 60 + seconds / 3600) * (1 if pattern[4] == signs[0] else -1)
 
 
 class _Words:
@@ -153,15 +221,15 @@ class _Words:
         ]
 
 
-def _embedded(file: BinaryIO) -> tuple[bytes | None, list[bytes]]:
-    """Return the XMP packet and the IPTC keywords inside a picture's file."""
+def _embedded(file: BinaryIO) -> tuple[bytes | None, Texts]:
+    """Return the XMP packet and the IPTC texts inside a picture's file."""
     head = file.read(_BLOCK)
     if head.startswith(JPEG):
         packet = embedded_packet(BytesIO(head))
     else:
         file.seek(0)
         packet = embedded_packet(file)
-    return packet, iptc_keywords(file, MAX_KEYWORDS)
+    return packet, iptc_texts(file, MAX_KEYWORDS)
 
 
 def _subjects(packet: Packet) -> list[str]:

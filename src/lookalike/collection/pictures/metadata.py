@@ -1,4 +1,7 @@
-"""Keep the keywords of pictures' files as a source of labels; a run of ``add`` is one import."""
+"""Keep what pictures' files say: keywords as a source of labels, and captions, cameras, places.
+
+The keywords of a run of ``add`` are one import.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,26 +9,28 @@ from sqlite3 import Connection
 
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.labels import record_import
-from lookalike.collection.store import changes, places
+from lookalike.collection.store import changes, details, places
 from lookalike.collection.store.database import stored
 from lookalike.collection.store.labels import layer_changes, set_layer, source_labels
 from lookalike.images import Limits
-from lookalike.images.keywords import Keywords, ReadWords, read_keywords, sidecar_facts
+from lookalike.images.details import Details
+from lookalike.images.metadata import Metadata, MetadataReader, read_metadata, sidecar_facts
 
 
-class ReadKeywords:
-    """Keywords of files, read before a transaction and kept in it.
+class BatchMetadata:
+    """Metadata of files, read before a transaction and kept in it.
 
-    ``problems`` says of which files they could not be read, and why.
+    ``problems`` says of which files it could not be read, and why.
     """
 
-    def __init__(self, paths: Iterable[Path], limits: Limits | None, read: ReadWords) -> None:
+    def __init__(self, paths: Iterable[Path], limits: Limits | None, read: MetadataReader) -> None:
         self._limits, self._read = limits, read
         # The facts are taken first: a sidecar that changes meanwhile is read again next time.
         self._found = {
-            path: (sidecar_facts(path), read_keywords(path, limits, read)) for path in paths
+            path: (sidecar_facts(path), read_metadata(path, limits, read)) for path in paths
         }
         self._pictures: dict[int, list[str]] = {}
+        self._details: dict[int, Details] = {}
         self.problems = [why for _, it in self._found.values() for why in it.problems]
 
     def take(self, connection: Connection, path: Path, picture: int) -> None:
@@ -33,25 +38,30 @@ class ReadKeywords:
         facts, result = self._found[path]
         places.set_sidecar(connection, path, facts)
         if picture not in self._pictures:
-            others = [
-                Path(place.path)
-                for place in places.picture_places(connection, picture)
-                if place.lost is None and place.sidecar and stored(place.path) != stored(path)
-            ]
-            self._pictures[picture] = [word for it in others for word in self._at(it).words]
-        self._pictures[picture] += result.words
+            self._pictures[picture], self._details[picture] = [], Details()
+            for place in places.picture_places(connection, picture):
+                if place.lost is None and place.sidecar != "" and stored(place.path) != stored(path):
+                    self._add(picture, self._at(Path(place.path)))
+        self._add(picture, result)
         if result.problems:
             # Nothing is lost because a file cannot be read.
-            self._pictures[picture] += source_labels(connection, "keywords", picture)
+            before = details.details_of(connection, [picture]).get(picture, Details())
+            known = tuple(source_labels(connection, "keywords", picture))
+            self._add(picture, Metadata(known, details=before))
+
+    def _add(self, picture: int, more: Metadata) -> None:
+        self._pictures[picture] += more.words
+        self._details[picture] = self._details[picture].with_more(more.details)
 
     def keep(self, connection: Connection) -> None:
-        """Make the keywords of the pictures noted what their files say now."""
+        """Make what is known of the pictures noted what their files say now."""
+        details.put(connection, self._details)
         keep(connection, self._pictures)
 
-    def _at(self, path: Path) -> Keywords:
+    def _at(self, path: Path) -> Metadata:
         if path in self._found:
             return self._found[path][1]
-        return read_keywords(path, self._limits, self._read)
+        return read_metadata(path, self._limits, self._read)
 
 
 def keep(connection: Connection, words: Mapping[int, Iterable[str]]) -> None:
