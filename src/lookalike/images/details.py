@@ -1,7 +1,7 @@
-"""What a file says of its picture besides keywords: a caption, the camera, its lens, the place.
+r"""What a file says of its picture besides keywords: a caption, the camera, its lens, the place.
 
 Text may be in any encoding: what is not UTF-8 or UTF-16 with its mark is read as Windows-1252, and
-a byte that is no character there is written as ``\\x81``, so that nothing is lost.
+a byte that is no character there is written as ``\x81``, so that nothing is lost.
 """
 
 import codecs
@@ -62,12 +62,13 @@ class Details:
         latitude: Any = None,
         longitude: Any = None,
     ) -> Self:
-        """Return details of what was read: no longer than is kept, and only a place that exists.
+        r"""Return details of what was read: no longer than is kept, and only a place that exists.
 
         Examples
         --------
-        >>> Details.of("On the\\r\\nbeach", " Canon  EOS", "----", 48.2, 16.4)
-        Details(caption='On the\\nbeach', camera='Canon EOS', lens='', latitude=48.2, longitude=16.4)
+        >>> details = Details.of("On the\r\nbeach", " Canon  EOS", "----", 48.2, 16.4)
+        >>> details.caption, details.camera, details.lens, details.latitude
+        ('On the\nbeach', 'Canon EOS', '', 48.2)
         >>> Details.of(latitude=91, longitude=16.4) == Details.of(latitude=0, longitude=0)
         True
         """
@@ -84,6 +85,9 @@ class Details:
             known.latitude,
             known.longitude,
         )
+
+
+NOTHING = Details()
 
 
 def decoded(raw: bytes) -> str:
@@ -115,12 +119,12 @@ def cleaned(text: str) -> str:
 
 
 def joined(texts: Iterable[str]) -> str:
-    """Return texts as lines of one, without those that another before them has.
+    r"""Return texts as lines of one, without those that another before them has.
 
     Examples
     --------
     >>> joined(["On the beach", "On the", "Ada"])
-    'On the beach\\nAda'
+    'On the beach\nAda'
     """
     result = ""
     for text in texts:

@@ -90,6 +90,7 @@ def _block(file: BinaryIO) -> BinaryIO | None:
         return None
     if kind == "TIFF":
         return file
+    found: Iterator[bytes]
     if kind == "JPEG":
         found = (body for body in jpeg_segments(file, _APP1) if body.startswith(_EXIF))
     elif kind in ("PNG", "WEBP"):

@@ -1,4 +1,4 @@
-"""Read the IPTC keywords and captions of JPEG and TIFF files, within limits, and only the parts that have them.
+"""Read IPTC keywords and captions of JPEG and TIFF files, within limits, and little else of them.
 
 A JPEG has them in the resources that Photoshop defined, a TIFF in a tag. What is damaged, or too
 large, gives none and no error.

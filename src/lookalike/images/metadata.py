@@ -14,7 +14,15 @@ from typing import BinaryIO, Protocol
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.text import counted, first_control, label_name, word_key
-from lookalike.images.details import MAX_CAPTION, Details, camera_name, cleaned, decoded, joined
+from lookalike.images.details import (
+    MAX_CAPTION,
+    NOTHING,
+    Details,
+    camera_name,
+    cleaned,
+    decoded,
+    joined,
+)
 from lookalike.images.exif import exif_details
 from lookalike.images.find import why
 from lookalike.images.iptc import JPEG, Texts, iptc_texts
@@ -52,7 +60,7 @@ class Metadata:
 
     words: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    details: Details = Details()
+    details: Details = NOTHING
 
 
 def sidecar_of(picture: Path) -> Path:

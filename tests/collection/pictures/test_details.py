@@ -105,7 +105,7 @@ def test_a_damaged_row_is_told(album):
         connection.commit()
     (finding,) = collection.upkeep.check().findings
     assert finding.damage
-    assert "details" in finding.problem
+    assert "1 damaged: caption, camera or place of 1" in finding.problem
 
 
 def test_they_go_with_their_picture(album):

@@ -40,7 +40,8 @@ class BatchMetadata:
         if picture not in self._pictures:
             self._pictures[picture], self._details[picture] = [], Details()
             for place in places.picture_places(connection, picture):
-                if place.lost is None and place.sidecar != "" and stored(place.path) != stored(path):
+                has_sidecar = place.lost is None and place.sidecar != ""
+                if has_sidecar and stored(place.path) != stored(path):
                     self._add(picture, self._at(Path(place.path)))
         self._add(picture, result)
         if result.problems:

@@ -52,8 +52,7 @@ def migrate_10_to_11(connection: Connection) -> None:
     )
     for column in ("camera", "lens"):
         connection.execute(
-            f"CREATE INDEX details_by_{column} ON details ({column}, picture) "
-            f"WHERE {column} != ''"
+            f"CREATE INDEX details_by_{column} ON details ({column}, picture) WHERE {column} != ''"
         )
     connection.execute("UPDATE places SET sidecar = NULL")
 

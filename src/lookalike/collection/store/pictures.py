@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -18,7 +18,7 @@ from lookalike.collection.store.sums import damaged, is_sound, row_sum, sound_jp
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.images import Facts
-from lookalike.images.details import Details
+from lookalike.images.details import NOTHING, Details
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +150,16 @@ def _rows(
     missing, details = missing_since(database, places), details_of(database, places)
     return {
         row[0]: PictureRow(
-            *_sound_facts(row),
-            places[row[0]],
-            missing.get(row[0]),
-            *astuple(details.get(row[0], Details())),
+            *(*_sound_facts(row), places[row[0]], missing.get(row[0])),
+            **_fields(details.get(row[0], NOTHING)),
         )
         for row in facts
         if row[0] in places
     }
+
+
+def _fields(details: Details) -> dict[str, Any]:
+    return {one.name: getattr(details, one.name) for one in fields(Details)}
 
 
 def with_labels(

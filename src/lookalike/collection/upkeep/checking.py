@@ -64,6 +64,7 @@ _ROWS = {
     "thumbnails": ("thumbnail", _ANEW),
     "all_pictures": ("picture", _ANEW),
     "places": ("path", _ANEW),
+    "details": ("caption, camera or place", _ANEW),
     "given": ("label", "Restore a backup, or import or say the labels of these pictures again."),
     "refusals": ("refused word", "Restore a backup, or refuse the words again."),
     "clicks": ("click", "Restore a backup, or learn again with --clicks."),
