@@ -3,7 +3,8 @@
 ==========================  ==========================================================
 ``dog beach``, ``dog; cat`` pictures that both fit best
 ``"polar bear"``            a phrase: these words together, as they stand
-``-beach``, ``NOT beach``   pictures that it does not fit
+``-beach``, ``NOT beach``   pictures that it does not fit; also ``without a beach``,
+                            ``no beach``, ``ohne Strand``, ``sans plage``
 ``dog OR cat``, ``dog|cat`` pictures that either fits
 ``before:2019``             taken before; ``after:2019-05``, ``date:2019``
 ``folder:holidays``         in or below a folder of this name
@@ -37,6 +38,25 @@ FIELDS = {
     **{"tag": "label", "in": "folder", "type": "format", "since": "after", "until": "before"},
 }
 """The names that may stand before a colon, and what each means."""
+
+NEGATIONS = ("without", "no", "ohne", "sans", "sin")
+"""Words before what pictures must not show; quotation marks make them words like others."""
+
+_ARTICLES = (
+    "a",
+    "an",
+    "any",
+    "the",
+    "ein",
+    "eine",
+    "einen",
+    "den",
+    "die",
+    "das",
+    "un",
+    "une",
+    "una",
+)
 
 UNTAGGED = ("untagged", "unlabelled", "unlabeled")
 
@@ -133,6 +153,7 @@ class _Reader:
     is_open: bool = False
     is_either: bool = False
     is_not: bool = False
+    negation: str = ""
     is_filter: bool = False
 
     def take(self, token: re.Match[str]) -> None:
@@ -140,12 +161,19 @@ class _Reader:
         word, phrase = token["word"], token["phrase"]
         minus = bool(token["minus"]) or self.is_not
         after_filter, self.is_filter = self.is_filter, False
+        plain = "" if word is None or token["minus"] or token["field"] else word.lower()
+        if self.negation and plain in _ARTICLES:
+            return
+        if token["sign"]:
+            self.end_negation()
         if token["sign"] in (",", ";") or (phrase is not None and not phrase.strip()):
             self.is_open = False
         elif token["sign"] == "|" or (word == "OR" and not (minus or token["field"])):
             self.is_either, self.is_open = bool(self.groups) and not after_filter, False
             if after_filter:
                 self.set_aside.append(token[0])
+        elif plain in NEGATIONS and not self.is_not:
+            self.is_open, self.is_not, self.negation = False, True, token[0]
         elif word in ("AND", "NOT") and not (minus or token["field"]):
             self.is_open, self.is_not = False, word == "NOT"
         elif token["field"] and token["field"].lower() in FIELDS:
@@ -161,8 +189,13 @@ class _Reader:
                 text = text.rstrip("!?") or text
             self._term(Term(text, phrase is not None), minus, token[0])
 
+    def end_negation(self) -> None:
+        """Take a word such as *no* that nothing follows for a word like others."""
+        if self.negation:
+            self._term(Term(self.negation), False, self.negation)
+
     def _term(self, term: Term, minus: bool, typed: str) -> None:
-        self.is_not = False
+        self.is_not, self.negation = False, ""
         if not any(sign.isalnum() or _is_symbol(sign) for sign in term.text):
             self.set_aside.append(typed)
         elif minus:
@@ -187,7 +220,7 @@ class _Reader:
     def _condition(self, name: str, value: str, minus: bool, typed: str) -> None:
         self._only_words_are_alternatives()
         self.is_open = self.is_not = False
-        self.is_filter = True
+        self.negation, self.is_filter = "", True
         if name in ("before", "after", "date"):
             span = None if minus else _span(value)
             if span is None:
@@ -215,6 +248,7 @@ def parse(text: str) -> TypedQuery:
             reader.set_aside.append(token.string[token.start() :])
             break
         reader.take(token)
+    reader.end_negation()
     if len(plain) > MAX_CHARACTERS:
         reader.set_aside.append(_CUT.format(MAX_CHARACTERS))
     return TypedQuery(
