@@ -90,16 +90,16 @@ def _block(file: BinaryIO) -> BinaryIO | None:
         return None
     if kind == "TIFF":
         return file
-    found: Iterator[bytes]
+    blocks: Iterator[bytes]
     if kind == "JPEG":
-        found = (body for body in jpeg_segments(file, _APP1) if body.startswith(_EXIF))
+        blocks = (body for body in jpeg_segments(file, _APP1) if body.startswith(_EXIF))
     elif kind in ("PNG", "WEBP"):
-        found = _chunks(file, 8 if kind == "PNG" else 12, kind == "PNG")
+        blocks = _chunks(file, 8 if kind == "PNG" else 12, kind == "PNG")
     elif kind in ("AVIF", "HEIF"):
-        found = iter([_from_boxes(file, kind)])
+        blocks = iter([_from_boxes(file, kind)])
     else:
         return None
-    block = next(found, b"").removeprefix(_EXIF)
+    block = next(blocks, b"").removeprefix(_EXIF)
     return BytesIO(block) if block else None
 
 

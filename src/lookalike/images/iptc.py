@@ -111,8 +111,8 @@ def _from_tiff(file: BinaryIO) -> bytes:
     header = read_header(file.read(16))
     if header is None:
         return b""
-    found = find_entries(file, *header, {_IPTC_TAG}, MAX_BYTES).get(_IPTC_TAG)
-    return b"" if found is None else found.value
+    entry = find_entries(file, *header, {_IPTC_TAG}, MAX_BYTES).get(_IPTC_TAG)
+    return b"" if entry is None else entry.value
 
 
 def _texts(datasets: bytes, most: int) -> Texts:
