@@ -3,8 +3,9 @@
 Each client has an address of its own and does one thing after the other: it searches, looks at the
 page and at thumbnails, votes, tags and uploads. An answer that asks to come back later (429, 503)
 is counted apart; any other above 399 is an error. Memory is flat if it grows by less than a tenth
-in the second half. The collection is the one of ``speed/service.py``. ``--quick``: 20 s on 2,000
-pictures.
+in the second half. First one client does the same alone: a search of fifty may take ten times as
+long, in the middle, and one in a hundred three times that. The collection is the one of
+``speed/service.py``. ``--quick``: 20 s on 2,000 pictures.
 """
 
 import http.client
@@ -108,6 +109,25 @@ class Client(threading.Thread):
         return answer.status
 
 
+def together(
+    server: Server, count: int, number: int, lasting: float
+) -> tuple[list[Client], list[float]]:
+    """Let clients ask at once for some seconds; return them, and the server's memory meanwhile."""
+    stop = threading.Event()
+    clients = [Client(one, server, count, stop) for one in range(number)]
+    for client in clients:
+        client.start()
+    memory = []
+    began = time.monotonic()
+    while (passed := time.monotonic() - began) < lasting:
+        time.sleep(min(lasting / 40, lasting - passed + 0.01))
+        memory.append(server.memory())
+    stop.set()
+    for client in clients:
+        client.join(120)
+    return clients, memory
+
+
 def measure(options: Options) -> list[Figure]:
     """Return errors, growth of memory and waiting times."""
     count, lasting = (2_000, 20.0) if options.quick else (100_000, 300.0)
@@ -115,18 +135,9 @@ def measure(options: Options) -> list[Figure]:
         place = Path(folder) / "store"
         make(place, Path(folder) / "pictures", count, options)
         with serving(place) as server:
-            stop = threading.Event()
-            clients = [Client(number, server, count, stop) for number in range(CLIENTS)]
-            for client in clients:
-                client.start()
-            memory = []
-            began = time.monotonic()
-            while (passed := time.monotonic() - began) < lasting:
-                time.sleep(min(lasting / 40, lasting - passed + 0.01))
-                memory.append(server.memory())
-            stop.set()
-            for client in clients:
-                client.join(120)
+            together(server, count, 1, 5)  # which fills caches
+            alone, _ = together(server, count, 1, max(10, lasting / 10))
+            clients, memory = together(server, count, CLIENTS, lasting)
     half, end = statistics.median(memory[17:23]), statistics.median(memory[-6:])
     errors = [error for client in clients for error in client.errors]
     options.settings |= {"clients": CLIENTS, "pictures": count, "seconds": lasting}
@@ -137,6 +148,20 @@ def measure(options: Options) -> list[Figure]:
         Figure("errors", len(errors), "<=", 0),
         # The first seconds fill caches, so that a quick run says nothing of it.
         Figure("memory at the end / at half", end / half, "<=", None if options.quick else 1.1),
+    ]
+    (waited,) = (one.seconds["search"] for one in alone)
+    searches = [seconds for client in clients for seconds in client.seconds["search"]]
+    half_time, late = np.percentile(searches, [50, 99])
+    options.settings |= {"search alone: p50, ms": round(1000 * statistics.median(waited), 1)}
+    found += [
+        Figure(
+            "search: p50 / that of one client alone",
+            half_time / statistics.median(waited),
+            "<=",
+            10,
+            f"alone {1000 * statistics.median(waited):.1f} ms, {len(waited):,} requests",
+        ),
+        Figure("search: p99 / p50", late / half_time, "<=", 3),
     ]
     for kind in SHARES:
         times = np.array([s for client in clients for s in client.seconds[kind]]) * 1000

@@ -31,6 +31,12 @@ def album_rows(collection: "Collection", album: "Album") -> list[dict[str, Any]]
     ]
 
 
+def album_content(album: "Album", rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return an album with its pictures to write as JSON, and whose votes chose them."""
+    layers = "shared" if album.search.learned else "plain"
+    return {"name": shown(album.name), "layers": layers, "pictures": rows}
+
+
 def album_table(rows: list[dict[str, Any]]) -> str:
     """Return the pictures of an album as CSV, several labels separated by semicolons."""
     table = io.StringIO(newline="")

@@ -106,6 +106,9 @@ class SearchPage:
     reach : float or None
         Share of what was learned from labels or clicks that this search uses, from 0 to 1; null
         for a word, or if nothing was learned or it is not used.
+    layers : {"mine", "shared", "plain"}
+        Whose votes it uses: those of the owner and of trusted people with the person's own, or
+        without, or none, without learning.
     warning : str
         What words do without, since it is damaged, and what to do; else empty.
     next : str or None
@@ -116,6 +119,7 @@ class SearchPage:
     rejected: tuple[int, ...]
     counts: WordCounts | None
     reach: float | None
+    layers: Literal["mine", "shared", "plain"]
     warning: str
     next: str | None
 

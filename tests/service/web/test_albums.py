@@ -124,6 +124,7 @@ def test_albums_over_the_api(client, store):
     assert int(rows[0]["id"]) == new
     assert "red" in rows[0]["labels"]
     exported = client.get(f"{path}/export?format=json").json()
+    assert exported["layers"] == "shared"
     assert [one["id"] for one in exported["pictures"]] == [int(row["id"]) for row in rows]
     assert "Café &lt;b&gt;x&lt;/b&gt;" in client.get("/albums").text
     store.remove(some)

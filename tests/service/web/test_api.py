@@ -719,6 +719,9 @@ def test_what_others_say_changes_nothing_until_they_are_trusted(client, store):
     own = got(client.get("/api/search?like=1&k=23", headers=second))
     assert ids(own)[0] == ids(before)[-1], "two keys of one person are one person"
     assert got(client.get("/api/search?like=1&k=23&layers=shared", headers=ada)) != own
+    asked = {"": "mine", "&layers=shared": "shared", "&learned=false": "plain"}
+    for given, layers in asked.items():
+        assert got(client.get(f"/api/search?like=1{given}", headers=ada))["layers"] == layers
     (one,) = got(client.get("/api/people/proposals"))
     assert (one["person"], one["word"], one["picture"]) == ("Ada", "Hut", 1)
     trust = {"name": "Ada", "change": "trust"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.core.text import counted
-from lookalike.service.album_export import album_rows, album_table
+from lookalike.service.album_export import album_content, album_rows, album_table
 from lookalike.service.options import HERE, AsJson, CollectionPath, from_home
 from lookalike.service.screen import Screen
 
@@ -66,7 +66,7 @@ def albums(
             ],
             numbers=["id"],
         )
-    screen.result({"name": album.name, "opened": album.opened, "pictures": rows, "file": out})
+    screen.result({**album_content(album, rows), "opened": album.opened, "file": out})
 
 
 def _list(screen: Screen, result: "list[Album]") -> None:
@@ -97,6 +97,5 @@ def _list(screen: Screen, result: "list[Album]") -> None:
 
 def _written(out: Path, album: "Album", rows: list[dict[str, Any]]) -> bytes:
     if out.suffix.lower() == ".json":
-        content = {"name": album.name, "pictures": rows}
-        return json.dumps(content, ensure_ascii=False, indent=2).encode()
+        return json.dumps(album_content(album, rows), ensure_ascii=False, indent=2).encode()
     return album_table(rows).encode()

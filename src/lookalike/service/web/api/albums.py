@@ -8,8 +8,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import Album
-from lookalike.core.text import shown
-from lookalike.service.album_export import album_rows, album_table
+from lookalike.service.album_export import album_content, album_rows, album_table
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_ID, MAX_WORD
 from lookalike.service.web.selection import PictureList, Selection
@@ -108,5 +107,5 @@ def export(
     rows = album_rows(collection, exported)
     name = {"Content-Disposition": f'attachment; filename="album-{number}.{form}"'}
     if form == "json":
-        return JSONResponse({"name": shown(exported.name), "pictures": rows}, headers=name)
+        return JSONResponse(album_content(exported, rows), headers=name)
     return Response(album_table(rows), media_type="text/csv; charset=utf-8", headers=name)

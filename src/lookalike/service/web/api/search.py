@@ -95,6 +95,7 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
         rejected=tuple(number for number, verdict in verdicts.items() if verdict < 0),
         counts=counts,
         reach=reach,
+        layers=parameters.layers if parameters.learned else "plain",
         warning=warning,
         next=next_page(request, more, offset=after),
     )
