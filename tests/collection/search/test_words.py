@@ -5,7 +5,7 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import Filter
-from lookalike.collection.pictures.names import named
+from lookalike.collection.pictures.names import Names
 from lookalike.collection.search.words import split
 from lookalike.core.errors import MissingPart
 from tests.collection.beside import beside
@@ -82,15 +82,17 @@ def test_a_name_counts_from_the_start_of_a_word(tmp_path, collection):
         draw(tmp_path / "neu" / f"{name}.png", (9, 99, 200), place)
     collection.add([tmp_path / "neu"])
     names = {row.id: row.places[0].stem for row in collection.pictures.all()}
+    every = Names.read(beside(collection).database)
     found = {
-        text: [names[n] for n in named(beside(collection).database, [text])[0].tolist()]
-        for text in ("cat", "2034", "034", "käTZ", "%", ".png", "[")
+        text: [names[n] for n in every.find(text).tolist()]
+        for text in ("cat", "2034", "034", "käTZ", "%", ".png", "[", "")
     }
     assert found["cat"] == ["my_cats"]
     assert found["2034"] == ["IMG2034"]
     assert found["034"] == found["["] == []
     assert found["käTZ"] == ["Ka\u0308tzchen"]
     assert found["%"] == ["100%"]
+    assert found[""] == []
     assert len(found[".png"]) == len(collection)
 
 

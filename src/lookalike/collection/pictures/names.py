@@ -1,10 +1,11 @@
 """The names of files and folders: pictures found by them, and counted by folder."""
 
 import os
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,30 +15,66 @@ from lookalike.collection.store.places import all_places, roots
 from lookalike.core.text import plain_key
 
 
-def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Return for each term the pictures whose file or folders bear it in their names, by rising id.
+_END = "\0"
+"""What ends a name; no path has it."""
 
-    Folders count from the one that was added downwards; of a file that was added by itself, the
-    one it lies in. A term must stand at the start of a word or number: ``cat`` is in ``my_cats``
-    and ``IMG cat2``, not in ``vacation``. Case, Unicode form and accents do not
-    count.
+
+@dataclass(frozen=True)
+class Names:
+    """The names of all files and their folders, to find terms in.
+
+    Attributes
+    ----------
+    text : str
+        All names, each with its end, regardless of case, Unicode form and accents.
+    starts, pictures : ndarray
+        Where each name begins, and the picture it is of.
     """
-    keys = [plain_key(term) for term in terms]
-    patterns = [re.compile(_boundary(key) + re.escape(key)) for key in keys]
-    tops = [_folder(root) for root in roots(database)]
-    result: list[list[int]] = [[] for _ in terms]
-    folders: dict[str, str] = {}
-    for path, picture in all_places(database):
-        end = path.rfind(os.sep) + 1
-        folder, file = path[:end], path[end:]
-        if (above := folders.get(folder)) is None:
-            above = folders[folder] = plain_key(_shown_part(folder, tops))
-        # Most names need no normalising, which takes ten times as long.
-        spelled = above + (file.lower() if file.isascii() else plain_key(file))
-        for key, pattern, ids in zip(keys, patterns, result, strict=True):
-            if key in spelled and pattern.search(spelled):
-                ids.append(picture)
-    return [np.unique(np.array(ids, np.int64)) for ids in result]
+
+    text: str
+    starts: NDArray[np.int64]
+    pictures: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, database: Database) -> Self:
+        """Read the names of all pictures.
+
+        Folders count from the one that was added downwards; of a file that was added by itself,
+        the one it lies in.
+        """
+        tops = [_folder(root) for root in roots(database)]
+        names: list[str] = []
+        pictures: list[int] = []
+        folders: dict[str, str] = {}
+        for path, picture in all_places(database):
+            end = path.rfind(os.sep) + 1
+            folder, file = path[:end], path[end:]
+            if (above := folders.get(folder)) is None:
+                above = folders[folder] = plain_key(_shown_part(folder, tops))
+            # Most names need no normalising, which takes ten times as long.
+            names.append(above + (file.lower() if file.isascii() else plain_key(file)) + _END)
+            pictures.append(picture)
+        ends = np.cumsum([0, *map(len, names)])
+        return cls("".join(names), ends[:-1], np.array(pictures, np.int64))
+
+    def find(self, term: str) -> NDArray[np.int64]:
+        """Return the pictures whose file or folders bear a term in their names, by rising id.
+
+        It must stand at the start of a word or number: ``cat`` is in ``my_cats`` and ``IMG cat2``,
+        not in ``vacation``.
+        """
+        key = plain_key(term)
+        before = _before(key)
+        rows: list[int] = []
+        at = self.text.find(key) if key else -1
+        while at >= 0:
+            if at and before(self.text[at - 1]):
+                at = self.text.find(key, at + 1)
+                continue
+            rows.append(at)
+            at = self.text.find(key, self.text.index(_END, at))
+        found = np.searchsorted(self.starts, np.array(rows, np.int64), side="right") - 1
+        return np.unique(self.pictures[found])
 
 
 def folders(database: Database) -> list[tuple[str, int]]:
@@ -86,8 +123,8 @@ def _folder(root: str) -> str:
     return root if root.endswith(os.sep) else root + os.sep
 
 
-def _boundary(key: str) -> str:
-    """Return the pattern of what must not stand before a term."""
+def _before(key: str) -> Callable[[str], bool]:
+    """Return what tells whether a sign before a term is of the same word or number."""
     if key[:1].isdigit():
-        return r"(?<!\d)"
-    return r"(?<![^\W\d_])" if key[:1].isalpha() else ""
+        return str.isdecimal
+    return str.isalpha if key[:1].isalpha() else (lambda sign: False)

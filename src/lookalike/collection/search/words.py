@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures.names import folders, named
+from lookalike.collection.pictures.names import Names, folders
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
@@ -228,7 +228,7 @@ def _selected(
     session: Session, typed: TypedQuery, among: Ids | None, select: Select
 ) -> tuple[Ids, list[str]]:
     """Return the pictures that pass what was typed as filters, and those nothing is known of."""
-    ids = pictures.ids(session.database) if among is None else among
+    ids = session.answers.read(pictures.ids) if among is None else among
     problems = []
     dates = Filter(taken_from=typed.taken_from, taken_to=typed.taken_to)
     if dates != Filter():
@@ -430,7 +430,9 @@ class _Knowing:
     def fits(self, terms: list[str], ids: Ids) -> tuple[dict[str, _Fit], dict[str, Reading]]:
         """Return how terms fit pictures, but for those nothing is known of, and their readings."""
         fits, readings = {}, {}
-        for term, names in zip(terms, named(self.session.database, terms), strict=True):
+        all_names = self.session.answers.read(Names.read)
+        for term in terms:
+            names = all_names.find(term)
             by_name = np.isin(ids, names)
             if self.knows(term):
                 source: Source = "start" if self._is_start(term) else "given"
