@@ -14,7 +14,6 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.store.places import all_places, roots
 from lookalike.core.text import plain_key
 
-
 _END = "\0"
 """What ends a name; no path has it."""
 
