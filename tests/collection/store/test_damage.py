@@ -12,6 +12,7 @@ import pytest
 from lookalike.collection import Ask, Collection, SavedSearch
 from lookalike.collection.ranking.rankers import Rankers
 from lookalike.core.errors import CollectionError, DamagedFile
+from tests.collection.beside import beside
 from tests.collection.colours import Colours
 from tests.gates import OPEN
 
@@ -24,6 +25,37 @@ def flip(file, place, bit=0):
     content = bytearray(file.read_bytes())
     content[place] ^= 1 << bit
     file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("at", "2001-01-01T00:00:00Z"),
+        ("kind", "removal"),
+        ("who", "Bea"),
+        ("body", '{"event":3,"undid":"vote"}'),
+        ("about", "event 1"),
+        *((column, bytes(16)) for column in ("salt", "seal", "digest")),
+    ],
+)
+def test_the_history_shows_no_event_that_is_not_as_it_was_written(
+    collection, column, value, caplog
+):
+    """It was shown as it is, where no vote had to be read from there on."""
+    collection.label(1, "Hund", who="Ada")
+    undone = collection.undo(collection.label(4, "Hund", who="Ada").number)
+    collection.label(5, "Hund", who="Ada")
+    with beside(collection).database.transaction() as connection:
+        connection.execute(
+            f"UPDATE events SET {column} = ? WHERE number = ?",
+            (value, undone.number),
+        )
+    entries = collection.log.history(10)
+    # The digest of an event is part of the next one's, too.
+    wrong = {undone.number, undone.number + (column == "digest")}
+    assert {one.number for one in entries if one.kind == "damaged"} == wrong
+    assert not any(one.can_undo or one.body or one.who for one in entries if one.number in wrong)
+    assert f"event {undone.number} of the log is not as it was written" in caplog.text
 
 
 @pytest.fixture

@@ -170,6 +170,17 @@ class Erased(Event):
 
 
 @dataclass(frozen=True)
+class Damaged(Event):
+    """An event that is not as it was written."""
+
+    kind = "damaged"
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        return "Not as it was written: the log is damaged here"
+
+
+@dataclass(frozen=True)
 class Unknown(Event):
     """An event of a kind that a later version wrote: kept as it is, and not learned from."""
 

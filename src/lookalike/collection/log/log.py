@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lookalike.collection.log.entry import MAX_SHOWN, Entry, hidden_kinds
-from lookalike.collection.log.event import Event, read_event
+from lookalike.collection.log.event import Damaged, Event, read_event
 from lookalike.collection.log.labels import Import, Label
 from lookalike.collection.log.models import Learn, Rollback
 from lookalike.collection.log.people import Acceptance, Trust
@@ -17,6 +17,8 @@ from lookalike.collection.store.database import Database, seconds_since
 from lookalike.core.errors import DamagedFile
 
 _log = logging.getLogger(__name__)
+
+_DAMAGED = "event %s of the log is not as it was written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,11 @@ def history(
 ) -> list[Entry]:
     """Return entries before one, or the last, newest first; with a name only those of a person."""
     page = rows.page(database, limit, before, who, hidden_kinds())
+    damaged = rows.damaged(database, [row.number for row in page])
     with database.parsing("an event"):
-        return [_entry(database, row) for row in page]
+        return [
+            _entry(database, row) if row.number not in damaged else _unreadable(row) for row in page
+        ]
 
 
 def entry(database: Database, number: int) -> Entry:
@@ -45,8 +50,17 @@ def entry(database: Database, number: int) -> Entry:
     row = rows.row(database, number)
     if row is None:
         raise no_event(number)
+    if rows.damaged(database, [number]):
+        return _unreadable(row)
     with database.parsing("an event"):
         return _entry(database, row)
+
+
+def _unreadable(row: rows.Row) -> Entry:
+    _log.warning(_DAMAGED, row.number)
+    event = Damaged()
+    text, icon = event.sentence(), event.icon
+    return Entry(row.number, row.at, event.kind, "", {}, False, text, can_undo=False, icon=icon)
 
 
 def _entry(database: Database, row: rows.Row) -> Entry:
@@ -76,7 +90,7 @@ def events_after(
     """Return the events after one, in order, whether undone or not, and the first damaged one."""
     read, damaged = rows.chain(database, number)
     if damaged is not None:
-        _log.warning("event %s of the log is not as it was written", damaged)
+        _log.warning(_DAMAGED, damaged)
     with database.parsing("an event"):
         return [(row, read_event(row)) for row in read], damaged
 

@@ -1,7 +1,8 @@
 """The rows of the log, only ever added to; each carries a digest of itself and the one before."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from sqlite3 import Connection
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,6 +18,8 @@ MANY = 100
 Body: TypeAlias = dict[str, Any]
 
 _COLUMNS = "number, at, kind, who, body"
+
+_SEALED = f"{_COLUMNS}, key, about, salt, seal, digest"
 
 _LATER_UNDOS = (
     "WITH RECURSIVE later (number, about) AS ("
@@ -139,6 +142,18 @@ def about(source: Database | Connection, subject: str, *, since: int = 0) -> lis
     return [Row(*one) for one in rows]
 
 
+def damaged(database: Database, numbers: Iterable[int]) -> set[int]:
+    """Return those of some events that are not as they were written."""
+    before = (
+        "(SELECT one.digest FROM events AS one WHERE one.number < events.number "
+        "ORDER BY one.number DESC LIMIT 1)"
+    )
+    sql = f"SELECT {before}, {_SEALED} FROM events WHERE number IN (SELECT value FROM json_each(?))"  # noqa: S608
+    rows = database.rows(sql, json.dumps([*numbers]))
+    erased = cache(partial(_erased_seals, database))
+    return {row[1] for row in rows if not _is_whole(row[0] or b"", row[1:], erased)}
+
+
 def chain(database: Database, number: int) -> tuple[list[Row], int | None]:
     """Return the events after one, in order, and the number of the first that is damaged.
 
@@ -146,24 +161,27 @@ def chain(database: Database, number: int) -> tuple[list[Row], int | None]:
     missing. None stands for a log that is whole.
     """
     rows = database.rows(
-        "SELECT number, at, kind, who, body, key, about, salt, seal, digest FROM events "
-        "WHERE number >= ? ORDER BY number",
+        f"SELECT {_SEALED} FROM events WHERE number >= ? ORDER BY number",  # noqa: S608
         number,
     )
     before = rows.pop(0)[-1] if number and rows and rows[0][0] == number else b""
     whole: list[Row] = []
-    erased: dict[int, str] | None = None
-    for own, at, kind, who, body, key, subject, salt, seal, stored in rows:
-        sealed = digest(salt or b"", key, subject, body)
-        is_whole = seal is not None and digest(before, at, kind, who, seal.hex()) == stored
-        if is_whole and sealed != seal:
-            erased = _erased_seals(database) if erased is None else erased
-            is_whole = erased.get(own) == sealed.hex()
-        if not is_whole:
-            return whole, int(own)
-        before = stored
-        whole.append(Row(own, at, kind, who, body))
+    erased = cache(partial(_erased_seals, database))
+    for row in rows:
+        if not _is_whole(before, row, erased):
+            return whole, int(row[0])
+        before = row[-1]
+        whole.append(Row(*row[:5]))
     return whole, None
+
+
+def _is_whole(before: bytes, row: tuple[Any, ...], erased: Callable[[], Mapping[int, str]]) -> bool:
+    """Return whether an event is as it was written, after one with the digest ``before``."""
+    number, at, kind, who, body, key, subject, salt, seal, stored = row
+    if seal is None or digest(before, at, kind, who, seal.hex()) != stored:
+        return False
+    sealed = digest(salt or b"", key, subject, body)
+    return bool(sealed == seal or erased().get(number) == sealed.hex())
 
 
 def _erased_seals(database: Database) -> dict[int, str]:
