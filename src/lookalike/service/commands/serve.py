@@ -115,10 +115,11 @@ def serve(
     """Serve the web page and the API of a collection until Ctrl-C or SIGTERM.
 
     Where there is no collection yet an empty one is made, and the page asks for a folder of
-    pictures. Only this computer can reach the server, unless --host names another address, which
-    needs a key. The page can then import from your home folder and from drives, or only from the
-    folders that --allow names.
+    pictures. Only this computer can reach the server, and on Linux only your account, unless --host
+    names another address, which needs a key. The page can then import from your home folder and
+    from drives, or only from the folders that --allow names.
     """
+    from lookalike.service.web.security.accounts import own_account
     from lookalike.service.web.settings import Settings, is_loopback
 
     settings = Settings(
@@ -127,6 +128,7 @@ def serve(
         key=_read_key(key, key_file),
         read_key=read_key,
         vote_key=vote_key,
+        account=own_account(),
         allow=tuple(_folder(path) for path in allow or []),
         watch=watch,
         read_only=read_only,

@@ -97,6 +97,8 @@ class Settings:
         Key for read-only access.
     vote_key : str, optional
         Key that may also vote and tag, and no more.
+    account : int, optional
+        The account of this computer that may use a server without a key; by default all may.
     allow : tuple of Path
         Folders, besides those indexed, that may be imported and whose pictures may be shown.
     max_upload_bytes : int
@@ -135,6 +137,7 @@ class Settings:
     key: str | None = field(default=None, repr=False)
     read_key: str | None = field(default=None, repr=False)
     vote_key: str | None = field(default=None, repr=False)
+    account: int | None = None
     allow: tuple[Path, ...] = ()
     max_upload_bytes: int = 64 << 20
     limits: Limits = field(default_factory=Limits)

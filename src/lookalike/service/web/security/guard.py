@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lookalike.collection import OWNER
 from lookalike.service.web.pages.errors import UNEXPECTED, Refusal, refuse, wants_page
+from lookalike.service.web.security.accounts import is_of
 from lookalike.service.web.security.audit import AUDIT, is_enabled
 from lookalike.service.web.security.bodies import Body, Closing
 from lookalike.service.web.security.keys import Keys, Visitor, enter_page, local
@@ -162,6 +163,8 @@ class Guard:
             self._guesses.wait(_client(scope), 1)
         if visitor is None and scope["path"] not in _OPEN:
             raise _stranger(scope)
+        if visitor is not None and visitor.way == "open":
+            self._check_account(scope)
         role = "read" if visitor is None or self._settings.read_only else visitor.role
         if scope["method"] not in _SAFE:
             self._check_change(scope["path"], headers, host, visitor)
@@ -191,6 +194,16 @@ class Guard:
             await self.app(inner, body.receive, answer.send)
         finally:
             self._uploads -= 1
+
+    def _check_account(self, scope: Scope) -> None:
+        """Refuse other accounts of this computer, where no key is asked for."""
+        account = self._settings.account
+        if account is not None and not is_of(account, scope["client"][:2], scope["server"][:2]):
+            raise Refusal(
+                403,
+                "Another account of this computer started this server, without a key. Have it "
+                "started with --key-file, and use that key.",
+            )
 
     def _check_guesses(self, scope: Scope) -> None:
         """Refuse a client that has sent many wrong keys, whether this one is right or not."""

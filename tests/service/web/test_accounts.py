@@ -1,0 +1,79 @@
+"""Where no key is asked for, other accounts of this computer are refused."""
+
+import http.client
+import os
+import socket
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import pytest
+
+from lookalike.collection import Collection
+from lookalike.service.web.security.accounts import TABLES, is_of, own_account
+from tests.collection.colours import Colours, album
+from tests.service.web.served import served
+
+pytestmark = pytest.mark.skipif(not TABLES[0].exists(), reason="Linux lists connections")
+
+OWN = os.getuid()
+OTHER = OWN + 1
+
+
+def give_away(line):
+    """Let a connection be of another account; return the account that is served beside it."""
+    if OWN == 0:
+        os.fchown(line.fileno(), OTHER, -1)
+        return OWN
+    return OTHER
+
+
+@pytest.mark.parametrize(
+    ("listening", "connecting"),
+    [
+        ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET, "127.0.0.1")),
+        ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::ffff:127.0.0.1")),
+        ((socket.AF_INET6, "::1"), (socket.AF_INET6, "::1")),
+    ],
+)
+def test_the_account_of_a_connection_is_known(listening, connecting):
+    with socket.socket(listening[0]) as door, socket.socket(connecting[0]) as line:
+        door.bind((listening[1], 0))
+        door.listen()
+        line.connect((connecting[1], door.getsockname()[1]))
+        answered, client = door.accept()
+        with answered:
+            server = answered.getsockname()
+            assert is_of(OWN, client[:2], server[:2])
+            assert not is_of(OWN, ("127.0.0.1", 1), server[:2]), "there is no such connection"
+            assert not is_of(give_away(line), client[:2], server[:2])
+            line.close()
+            assert not is_of(OWN, client[:2], server[:2]), "whose it was is not known any more"
+
+
+@pytest.fixture
+def collection(tmp_path):
+    album(tmp_path / "photos", 2)
+    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
+        made.add([tmp_path / "photos"])
+        yield made
+
+
+@pytest.mark.parametrize("key", [None, "k" * 24])
+def test_another_account_is_served_only_with_a_key(collection, key):
+    account = OWN if OWN == 0 else OTHER
+    headers = {"X-Lookalike-Client": "1", "Content-Type": "application/json"}
+    headers |= {"Authorization": f"Bearer {key}"} if key else {}
+    with served(collection, account=account, key=key) as client:
+        address = urlsplit(str(client.base_url))
+        with closing(http.client.HTTPConnection(address.hostname, address.port)) as line:
+            line.connect()
+            give_away(line.sock)
+            line.request("POST", "/api/tags", b'{"picture": 1, "word": "Hut"}', headers)
+            answer = line.getresponse()
+            text = answer.read().decode()
+    assert answer.status == (200 if key else 403)
+    assert key or "Another account of this computer started this server" in text
+
+
+def test_the_command_serves_the_account_that_gave_it():
+    assert own_account() in (OWN, None)
