@@ -27,7 +27,7 @@ from lookalike.collection.search.matches import (
 from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
-from lookalike.collection.store.filter import Filter
+from lookalike.collection.store.filter import NEAR_KILOMETRES, Filter, read_near
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow, Trial
 from lookalike.collection.store.people import OWNER, Proposal
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_EXAMPLES",
+    "NEAR_KILOMETRES",
     "OWNER",
     "UNDOABLE",
     "Added",
@@ -96,6 +97,7 @@ __all__ = [
     "codes_wanted",
     "is_backup",
     "new_annotators",
+    "read_near",
     "readable_pictures",
     "recipe_beside",
     "restore_backup",

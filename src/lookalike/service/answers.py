@@ -81,10 +81,10 @@ class PictureMatch(Picture):
     verdict : int
         The vote on it in this search: 1 for picked, -1 for rejected, else 0.
     source : str or None
-        In a search by word: `given` if the picture is tagged with it, `name` if its file or a
-        folder is named so; `learned`, `start` or `meaning` if it probably fits, according to what
-        was learned, known from the start, or read by its meaning. Null in a search by picture, and
-        where there are only filters.
+        In a search by word: `given` if the picture is tagged with it, `caption` if it stands in its
+        caption, `name` if its file or a folder is named so; `learned`, `start` or `meaning` if it
+        probably fits, according to what was learned, known from the start, or read by its meaning.
+        Null in a search by picture, and where there are only filters.
     """
 
     score: float
@@ -310,6 +310,8 @@ class Facets:
 
     folders: dict[str, int]
     formats: dict[str, int]
+    cameras: dict[str, int]
+    lenses: dict[str, int]
     tags: dict[str, int]
     months: dict[str, int]
 

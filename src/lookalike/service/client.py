@@ -68,6 +68,8 @@ _NAMES = {
     "tags": "tag",
     "without_tags": "without_tag",
     "formats": "format",
+    "cameras": "camera",
+    "lenses": "lens",
     "taken_from": "from",
     "taken_to": "to",
 }
@@ -596,6 +598,8 @@ def _filters(where: Filter | None) -> dict[str, Any]:
     if where.pictures is not None:
         raise InvalidInput("Client: a filter for a server cannot name pictures by their ids.")
     given = {one.name: getattr(where, one.name) for one in fields(where)}
+    if where.near is not None:
+        given["near"] = ",".join(f"{number:.9f}".rstrip("0").rstrip(".") for number in where.near)
     return {
         _NAMES.get(name, name): value for name, value in given.items() if value not in (None, ())
     }

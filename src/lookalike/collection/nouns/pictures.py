@@ -11,7 +11,7 @@ from lookalike.collection.nouns.selection import plain
 from lookalike.collection.pictures import missing, names
 from lookalike.collection.search import searching
 from lookalike.collection.search.matches import Match
-from lookalike.collection.store import browsing, pictures, places, rankers
+from lookalike.collection.store import browsing, details, pictures, places, rankers
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.images import Decode, Refused
@@ -147,6 +147,14 @@ class Pictures(Noun):
     def formats(self) -> list[tuple[str, int]]:
         """Return the formats of pictures, and how many have each."""
         return list(self._session.answers.read(browsing.formats))
+
+    def cameras(self) -> list[tuple[str, int]]:
+        """Return the cameras that pictures were taken with, and how many, the commonest first."""
+        return list(self._session.answers.read(details.cameras))
+
+    def lenses(self) -> list[tuple[str, int]]:
+        """Return the lenses that pictures were taken with, and how many, the commonest first."""
+        return list(self._session.answers.read(details.lenses))
 
     def all(self) -> Iterator[PictureRow]:
         """Go over all pictures by rising id."""

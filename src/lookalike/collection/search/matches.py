@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-Source: TypeAlias = Literal["start", "learned", "given", "name", "similar", "meaning"]
-"""Where a word comes from: known from the start, an annotator, labels, names, similar pictures, or
-words near it in meaning."""
+Source: TypeAlias = Literal["start", "learned", "given", "caption", "name", "similar", "meaning"]
+"""Where a word comes from: known from the start, an annotator, labels, captions, names, similar
+pictures, or words near it in meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """A picture that a search found; ``path`` is the first of its ``places``.
 
-    For a word, ``source`` says whether the picture has it as a label (``given``) or in the ``name``
-    of its file or a folder, or probably fits (``learned``, ``start`` or ``meaning``); else it is
-    None.
+    For a word, ``source`` says whether the picture has it as a label (``given``), in its
+    ``caption`` or in the ``name`` of its file or a folder, or probably fits (``learned``, ``start``
+    or ``meaning``); else it is None.
     """
 
     id: int
@@ -76,6 +76,8 @@ class WordCounts:
         What was typed and not understood.
     among : int or None
         How many pictures pass the filters, typed or given beside; None without any.
+    captioned : int
+        Those in whose caption it stands.
     """
 
     tagged: int
@@ -86,6 +88,7 @@ class WordCounts:
     readings: tuple[Reading, ...] = ()
     set_aside: tuple[str, ...] = ()
     among: int | None = None
+    captioned: int = 0
 
 
 @dataclass(frozen=True, slots=True)

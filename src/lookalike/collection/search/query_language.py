@@ -11,12 +11,14 @@
 ``label:dog``               with the label; ``-label:dog`` without it
 ``format:png``, ``album:x`` of a format; in an album
 ``untagged``                without any label
+``camera:"canon eos"``      taken with a camera of these words; ``lens:50mm``
+``near:48.2,16.4``          within 10 km of a place; ``near:48.2,16.4,2``, within 2 km
 ==========================  ==========================================================
 
 Anything can be typed: what cannot be understood, such as ``before:soon``, a minus alone or ``OR``
-beside a filter, is set aside and named, as are ``camera:`` and ``lens:``, which no picture is
-known by yet; a quotation mark without its fellow is left out, and a control character counts as
-a space. A value of several words stands in quotation marks: ``folder:"my dogs"``.
+beside a filter, is set aside and named; a quotation mark without its fellow is left out, and a
+control character counts as a space. A value of several words stands in quotation marks:
+``folder:"my dogs"``.
 """
 
 import re
@@ -34,7 +36,7 @@ MAX_TERMS = 40
 
 FIELDS = {
     **{name: name for name in ("before", "after", "date", "folder", "label", "camera", "lens")},
-    **{name: name for name in ("album", "format", "is")},
+    **{name: name for name in ("album", "format", "is", "near")},
     **{"tag": "label", "in": "folder", "type": "format", "since": "after", "until": "before"},
 }
 """The names that may stand before a colon, and what each means."""
@@ -63,10 +65,12 @@ UNTAGGED = ("untagged", "unlabelled", "unlabeled")
 _QUOTES = '"“”„«»'
 _MINUSES = "-−–"
 _CUT = "the end of a text of more than {:,} characters"
+_PLACE = r"(?<=[nN][eE][aA][rR]:)-?[\d.]+(?:,-?[\d.]+){1,2}(?![^\s;|])"
+"""Latitude, longitude and perhaps kilometres: the only value with commas."""
 _TOKEN = re.compile(
     rf"""(?P<minus>[{_MINUSES}]?)
     (?:(?P<field>[A-Za-z]+):)?
-    (?:[{_QUOTES}](?P<phrase>[^{_QUOTES}]*)[{_QUOTES}] | (?P<word>[^\s,;|{_QUOTES}]+))
+    (?:[{_QUOTES}](?P<phrase>[^{_QUOTES}]*)[{_QUOTES}] | (?P<word>{_PLACE}|[^\s,;|{_QUOTES}]+))
     | (?P<sign>[,;|])""",
     re.VERBOSE,
 )

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures.names import Names, folders
+from lookalike.collection.pictures.captions import Captions
+from lookalike.collection.pictures.names import Names
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
+from lookalike.collection.search.conditions import Ids, Select, selected, spellings
 from lookalike.collection.search.lexicon import better_start_words
 from lookalike.collection.search.matches import Match, Reading, ReadWord, Source, WordCounts
-from lookalike.collection.search.query_language import Condition, Term, TypedQuery, parse
+from lookalike.collection.search.query_language import Term, parse
 from lookalike.collection.search.reading import Meaning, Meanings, is_sentence, is_stop_word, split
 from lookalike.collection.search.searching import above_average, make_matches
-from lookalike.collection.store import browsing, labels, people, pictures
+from lookalike.collection.store import browsing, labels, people
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, MissingPart, NotFound
-from lookalike.core.text import label_name, plain_key, word_key
+from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, MissingPart
+from lookalike.core.text import label_name, word_key
 from lookalike.features import StartWords
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ SOFT = 0.02
 NAME_CHANCE = 0.5
 """How probable it is that a picture shows what its file or a folder is named after."""
 
+CAPTION_CHANCE = 0.8
+"""How probable it is that a picture shows what its caption says; a guess, as that of names is."""
+
 MIN_WITHOUT = 0.5
 """How probable a term that is typed with a minus must be for a picture to be left out."""
 
@@ -50,13 +55,13 @@ MAX_LABELS = 5
 MAX_NAMES = 1000
 """The labels, and the names of folders, that texts may be read as; the most used."""
 
-_SOURCES: tuple[Source | None, ...] = ("given", "name", "learned", "start", "meaning", None)
-_GIVEN, _NAMED, _LEARNED, _START, _MEANING, _NO_SOURCE = range(6)
+_SOURCES: tuple[Source | None, ...] = (
+    *("given", "caption", "name", "learned", "start", "meaning"),
+    None,
+)
+_GIVEN, _CAPTIONED, _NAMED, _LEARNED, _START, _MEANING, _NO_SOURCE = range(7)
 
-Ids: TypeAlias = NDArray[np.int64]
 Chances: TypeAlias = NDArray[np.float64]
-Select: TypeAlias = Callable[[Filter | None], Ids | None]
-"""Returns the ids that pass a filter, rising; None for all."""
 
 _log = logging.getLogger(__name__)
 
@@ -95,16 +100,19 @@ class Ranked:
     @property
     def counts(self) -> WordCounts:
         """How many pictures there are of each source, and how the text was read."""
-        given, by_name = (int((self.parts == part).sum()) for part in (_GIVEN, _NAMED))
+        given, captioned, by_name = (
+            int((self.parts == part).sum()) for part in (_GIVEN, _CAPTIONED, _NAMED)
+        )
         return WordCounts(
             given,
             by_name,
-            len(self.ids) - given - by_name,
+            len(self.ids) - given - captioned - by_name,
             tuple(one.text for one in self.readings if not one.without),
             tuple(one.text for one in self.readings if not one.words),
             self.readings,
             self.set_aside,
             self.among,
+            captioned,
         )
 
     def page(self, session: Session, k: int, offset: int, min_score: float | None) -> list[Match]:
@@ -139,23 +147,27 @@ class Likeness:
 
 @dataclass(frozen=True)
 class _Fit:
-    """How a term fits pictures: given to them, in their names, and how well besides."""
+    """How a term fits pictures: given to them, in names and captions, and how well besides."""
 
     given: NDArray[np.bool_]
     by_name: NDArray[np.bool_]
     likely: Chances
     source: int
+    captioned: NDArray[np.bool_] | Literal[False] = False
 
     @property
     def chances(self) -> Chances:
-        """How probable it is that the term fits: names are evidence beside what is seen."""
-        seen = np.where(self.by_name, 1 - (1 - self.likely) * (1 - NAME_CHANCE), self.likely)
-        return np.where(self.given, 1.0, seen)
+        """How probable it is that the term fits: names and captions are evidence beside looks."""
+        unlikely = (1 - self.likely) * np.where(self.by_name, 1 - NAME_CHANCE, 1)
+        unlikely *= np.where(self.captioned, 1 - CAPTION_CHANCE, 1)
+        return np.where(self.given, 1.0, 1 - unlikely)
 
     @property
     def parts(self) -> NDArray[np.uint8]:
         """Where the fit of each picture comes from."""
-        return np.select([self.given, self.by_name], [_GIVEN, _NAMED], self.source).astype(np.uint8)
+        captioned = np.broadcast_to(self.captioned, self.given.shape)
+        sure = [self.given, captioned, self.by_name]
+        return np.select(sure, [_GIVEN, _CAPTIONED, _NAMED], self.source).astype(np.uint8)
 
 
 def check_text(text: object) -> str:
@@ -194,7 +206,7 @@ def rank_word(
     """
     typed = parse(text)
     knowing = _Knowing.of(session, by, learned, who, strike)
-    ids, problems = _selected(session, typed, among, select)
+    ids, problems = selected(session, typed, among, select)
     if like is not None:
         ids = np.intersect1d(ids, like.ids)
     groups = [[knowing.terms(term) for term in group] for group in typed.groups]
@@ -222,68 +234,6 @@ def rank_word(
     aside = (*typed.set_aside, *problems)
     passing = len(ids) if among is not None or typed.has_filters else None
     return Ranked(*result, tuple(dict.fromkeys(read)), aside, passing)
-
-
-def _selected(
-    session: Session, typed: TypedQuery, among: Ids | None, select: Select
-) -> tuple[Ids, list[str]]:
-    """Return the pictures that pass what was typed as filters, and those nothing is known of."""
-    ids = session.answers.read(pictures.ids) if among is None else among
-    problems = []
-    dates = Filter(taken_from=typed.taken_from, taken_to=typed.taken_to)
-    if dates != Filter():
-        if str(dates.taken_from or "") <= str(dates.taken_to or "~") + "~":
-            passing = select(dates)
-            ids = ids if passing is None else np.intersect1d(ids, passing)
-        else:
-            ids = ids[:0]
-    for one in typed.conditions:
-        try:
-            parts = [select(where) for where in _filters(session, one)]
-            passing = np.unique(
-                np.concatenate([ids[:0], *(part for part in parts if part is not None)])
-            )
-        except (InvalidInput, NotFound):
-            problems.append(f"{one.field}:{one.value}")
-            continue
-        ids = np.setdiff1d(ids, passing) if one.without else np.intersect1d(ids, passing)
-    return ids, problems
-
-
-def _filters(session: Session, one: Condition) -> list[Filter]:
-    """Return filters any of which a picture must pass for a condition."""
-    if one.field == "folder":
-        key = plain_key(one.value)
-        return [
-            Filter(folder=path)
-            for path, _ in session.answers.read(folders)
-            if key in plain_key(Path(path).name)
-        ]
-    if one.field == "label":
-        return [Filter(tags=(name,)) for name in _spellings(session, one.value)]
-    if one.field == "format":
-        name = {"JPG": "JPEG", "TIF": "TIFF", "HEIC": "HEIF"}.get(one.value.upper())
-        return [Filter(formats=(name or one.value.upper(),))]
-    if one.field == "album":
-        return [Filter(album=one.value)]
-    if one.field == "is":
-        return [Filter(untagged=True)]
-    raise InvalidInput(f"search_word: there is no filter {one.field!r}.")
-
-
-def _spellings(session: Session, text: str) -> list[str]:
-    """Return the labels that a text may mean: itself, else those alike but for accents."""
-    if labels.is_label(session.database, text):
-        return [text]
-    plain = session.answers.get(("plain labels",), lambda: _plain_labels(session))
-    return plain.get(plain_key(text), [])
-
-
-def _plain_labels(session: Session) -> dict[str, list[str]]:
-    result: dict[str, list[str]] = {}
-    for label, _ in session.answers.read(labels.labels_used):
-        result.setdefault(plain_key(label), []).append(label)
-    return result
 
 
 def _combined(
@@ -396,7 +346,7 @@ class _Knowing:
         return word_key(term) not in self.strike and bool(
             any(_has(annotator, term) for _, annotator in self.annotators)
             or any(start.vocabulary.find(term) is not None for _, start in self.starts)
-            or _spellings(self.session, term)
+            or spellings(self.session, term)
             or any(key == word_key(term) for _, key in self.own)
         )
 
@@ -431,23 +381,33 @@ class _Knowing:
         """Return how terms fit pictures, but for those nothing is known of, and their readings."""
         fits, readings = {}, {}
         all_names = self.session.answers.read(Names.read)
+        captions = self.session.answers.read(Captions.read)
         for term in terms:
             names = all_names.find(term)
             by_name = np.isin(ids, names)
+            captioned = np.isin(ids, captions.find(term))
             if self.knows(term):
-                source: Source = "start" if self._is_start(term) else "given"
-                fits[term] = self._fit(term, ids, by_name)
-                readings[term] = Reading(term, (ReadWord(term, 1.0, source),))
+                known: Source = "start" if self._is_start(term) else "given"
+                fits[term] = replace(self._fit(term, ids, by_name), captioned=captioned)
+                readings[term] = Reading(term, (ReadWord(term, 1.0, known),))
                 continue
+            if word_key(term) in self.strike:
+                captioned &= False
             meaning = None if is_stop_word(term) else self.meanings.near(term, self.strike)
             is_name = word_key(term) not in self.strike and bool(names.size)
             words = [ReadWord(term, 1.0, "name")] if is_name else []
+            if captioned.any():
+                words.insert(0, ReadWord(term, 1.0, "caption"))
             if meaning is not None:
-                fits[term] = self._meant(meaning, ids, by_name & is_name)
+                fit = self._meant(meaning, ids, by_name & is_name)
+                fits[term] = replace(fit, captioned=captioned)
                 words += meaning.shown
-            elif is_name:
+            elif words:
                 nothing = np.zeros(len(ids))
-                fits[term] = _Fit(nothing.astype(bool), by_name, nothing, _NAMED)
+                source = _NAMED if is_name else _CAPTIONED
+                fits[term] = _Fit(
+                    nothing.astype(bool), by_name & is_name, nothing, source, captioned
+                )
             readings[term] = Reading(term, tuple(words), is_literal=meaning is None)
         return fits, readings
 
@@ -480,7 +440,7 @@ class _Knowing:
         """Return how a word that is known fits pictures; one that another is read as, by itself."""
         database = self.session.database
         source, fitting, likely, other = self._likely(term)
-        names = {*_spellings(self.session, term), term, *other}
+        names = {*spellings(self.session, term), term, *other}
         given = np.zeros(len(ids), bool)
         for name in names:
             labelled = browsing.matching(database, Filter(tags=(name,)))

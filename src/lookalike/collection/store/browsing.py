@@ -11,6 +11,7 @@ from lookalike.collection.store.database import Database, numbers, stored
 from lookalike.collection.store.filter import END, Filter
 from lookalike.collection.store.pictures import FACTS, PictureRow, picture_rows, read_numbers
 from lookalike.core.checks import check_choice, check_whole
+from lookalike.core.earth import degrees_north
 from lookalike.core.text import label_name, word_key
 
 # SQLite has NULL, an unknown date, before all others.
@@ -22,6 +23,11 @@ ORDERS = {
 """The orders to browse in: by date, unknown ones last, or by when pictures were added."""
 
 _MAX = 2**62
+
+_NEAR = (
+    "SELECT picture FROM details WHERE latitude BETWEEN ? AND ? "
+    "AND kilometres(latitude, longitude, ?, ?) <= ?"
+)
 
 
 def matching(database: Database, where: Filter | None) -> NDArray[np.int64] | None:
@@ -137,6 +143,13 @@ def _condition(where: Filter | None, *, walked: bool = False) -> tuple[str, list
     if where.formats:
         names = json.dumps([name.upper() for name in where.formats])
         parts.append(("format IN (SELECT value FROM json_each(?))", (names,)))
+    for column, some in (("camera", where.cameras), ("lens", where.lenses)):
+        if some:
+            listed = f"SELECT picture FROM details WHERE {column} IN"  # noqa: S608
+            within = "(SELECT value FROM json_each(?))"
+            parts.append((f"{own} IN ({listed} {within})", (json.dumps(some),)))
+    if where.near is not None:
+        parts.append((f"{own} IN ({_NEAR})", _near(*where.near)))
     ends = (
         ("taken >= ?", where.taken_from),
         ("taken < ?", None if where.taken_to is None else where.taken_to + END),
@@ -150,6 +163,12 @@ def _condition(where: Filter | None, *, walked: bool = False) -> tuple[str, list
         "WHERE " + " AND ".join(sql for sql, _ in parts),
         [value for _, values in parts for value in values],
     )
+
+
+def _near(latitude: float, longitude: float, distance: float) -> tuple[float, ...]:
+    """Return what the latitudes of places within a distance lie between, and the rest."""
+    reach = degrees_north(distance) + 1e-9
+    return latitude - reach, latitude + reach, latitude, longitude, distance
 
 
 def _below(folder: str) -> tuple[bytes, bytes]:

@@ -15,6 +15,7 @@ from typing import Any
 from lookalike.collection.store import sums
 from lookalike.collection.store.log_end import LogEnd, end_of
 from lookalike.collection.store.schema import APPLICATION, OLDEST, SCHEMA, VERSION
+from lookalike.core.earth import kilometres
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 
 _log = logging.getLogger(__name__)
@@ -355,6 +356,7 @@ def _connect(path: Path, mode: str = "mode=rw") -> sqlite3.Connection:
     try:
         connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         sums.register(connection)
+        connection.create_function("kilometres", 4, kilometres, deterministic=True)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")

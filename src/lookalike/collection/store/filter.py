@@ -1,5 +1,6 @@
 """Which pictures to look among: the parts of a filter, and whether they make sense."""
 
+import math
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,9 @@ from lookalike.core.text import label_name
 
 END = "~"
 """What, put behind a date, sorts after every time of that date and before all later ones."""
+
+NEAR_KILOMETRES = 10.0
+"""How far from a place pictures are near it, unless that is given."""
 
 _TIME = re.compile("[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?")
 _START = "0001-01-01T00:00:00"
@@ -49,6 +53,11 @@ class Filter:
         Ids that the picture's is one of.
     album, without_album : str or None
         The name of an album that the picture is in, and of one that it is not in.
+    cameras, lenses : tuple of str
+        Names as the files of pictures have them; one of them.
+    near : tuple of three floats or None
+        Latitude and longitude in degrees, and at most how many kilometres from there it was taken.
+        A picture whose place is not known is left out.
 
     Examples
     --------
@@ -74,6 +83,9 @@ class Filter:
     without_album: str | None = None
     without_tags: tuple[str, ...] = ()
     untagged: bool | None = None
+    cameras: tuple[str, ...] = ()
+    lenses: tuple[str, ...] = ()
+    near: tuple[float, float, float] | None = None
 
     @property
     def albums(self) -> tuple[str | None, str | None]:
@@ -86,7 +98,10 @@ class Filter:
             _check_folder(self.folder)
         _check_names("tags", self.tags)
         _check_names("without_tags", self.without_tags)
-        _check_names("formats", self.formats)
+        for name in ("formats", "cameras", "lenses"):
+            _check_names(name, getattr(self, name))
+        if self.near is not None:
+            _check_near(self.near)
         _check_names("album", tuple(it for it in self.albums if it is not None))
         if self.pictures is not None and not (
             isinstance(self.pictures, tuple) and all(map(is_whole, self.pictures))
@@ -126,6 +141,37 @@ def _check_names(what: str, names: object) -> None:
     ):
         raise InvalidInput(
             f"Filter: {what} must be a tuple of texts that are not empty; got {names!r:.200}."
+        )
+
+
+def read_near(text: str) -> tuple[float, float, float]:
+    """Return latitude, longitude and kilometres of a text, or raise InvalidInput.
+
+    Examples
+    --------
+    >>> read_near("48.2,16.4"), read_near("-33.9, 18.4, 2.5")
+    ((48.2, 16.4, 10.0), (-33.9, 18.4, 2.5))
+    """
+    try:
+        latitude, longitude, *rest = map(float, text.split(","))
+        (distance,) = rest or (NEAR_KILOMETRES,)
+    except ValueError as error:
+        raise InvalidInput(
+            f"Filter: near must be latitude and longitude in degrees, and perhaps kilometres, such "
+            f"as 48.2,16.4,5; got {text!r:.80}."
+        ) from error
+    _check_near((latitude, longitude, distance))
+    return latitude, longitude, distance
+
+
+def _check_near(near: object) -> None:
+    parts = near if isinstance(near, tuple) and len(near) == 3 else (math.nan,) * 3
+    if not all(isinstance(it, int | float) and math.isfinite(it) for it in parts) or not (
+        abs(parts[0]) <= 90 and abs(parts[1]) <= 180 and parts[2] > 0
+    ):
+        raise InvalidInput(
+            f"Filter: near must be latitude (-90 to 90), longitude (-180 to 180) and kilometres "
+            f"(above 0); got {near!r:.80}."
         )
 
 

@@ -25,7 +25,7 @@ MAX_DRAWN = 20
 """Matches whose regions are drawn on a sheet."""
 
 KINDS = {"given": "tagged", "name": "named", "learned": "learned", "start": "built-in word"}
-KINDS |= {"meaning": "meaning"}
+KINDS |= {"meaning": "meaning", "caption": "in the caption"}
 
 
 def _four_numbers(text: str | None) -> str | None:
@@ -60,7 +60,8 @@ def search(
         typer.Option(
             metavar="WORDS",
             help="Find pictures by words, or by a PICTURE and words: a word, a sentence, "
-            "“phrases”, -without, OR, before:2019, folder:, label:, untagged.",
+            "“phrases”, -without, OR, before:2019, folder:, label:, untagged, camera:, lens:, "
+            "near:48.2,16.4.",
         ),
     ] = None,
     not_as: Annotated[
@@ -200,9 +201,10 @@ def _show_alike(screen: Screen, matches: "list[Match]", whys: "list[ObjectMatch]
 def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") -> None:
     _show_readings(screen, counts)
     if counts.terms:
+        captioned = f"In the caption: {counts.captioned:,}. " if counts.captioned else ""
         screen.say(
-            f"Tagged: {counts.tagged:,}. In the file or folder name: {counts.named:,}. Probably: "
-            f"{counts.probable:,}."
+            f"Tagged: {counts.tagged:,}. {captioned}In the file or folder name: "
+            f"{counts.named:,}. Probably: {counts.probable:,}."
         )
     screen.table(
         ["rank", "match", "score", "picture"],

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from lookalike.collection import Ask, Filter, Ref
+from lookalike.collection import NEAR_KILOMETRES, Ask, Filter, Ref, read_near
 from lookalike.core.errors import InvalidInput
-from lookalike.service.web.api.patterns import DATE, REF
+from lookalike.service.web.api.patterns import DATE, NEAR, REF
 
 MAX_K, MAX_REACH = 1000, 100_000
 MAX_ID = 2**63 - 1
@@ -97,6 +97,19 @@ class Filters(BaseModel):
     missing: bool | None = Field(
         None, description="Only pictures whose files are missing, or only those that are there."
     )
+    camera: list[Word] = Field(
+        default_factory=list, max_length=MAX_TAGS, description="Taken with any of these cameras."
+    )
+    lens: list[Word] = Field(
+        default_factory=list, max_length=MAX_TAGS, description="Taken with any of these lenses."
+    )
+    near: str | None = Field(
+        None,
+        pattern=NEAR,
+        max_length=100,
+        description="Taken near a place: latitude and longitude in degrees, and kilometres, "
+        f"by default {NEAR_KILOMETRES:g}, such as 48.2,16.4,5.",
+    )
     album: Word | None = Field(None, description="Pictures in the album of this name.")
     without_album: Word | None = Field(None, description="Pictures not in the album of this name.")
 
@@ -128,6 +141,9 @@ class Filters(BaseModel):
             missing=self.missing,
             without_tags=tuple(self.without_tag),
             untagged=self.untagged,
+            cameras=tuple(self.camera),
+            lenses=tuple(self.lens),
+            near=None if self.near is None else read_near(self.near),
             album=self.album,
             without_album=self.without_album,
         )

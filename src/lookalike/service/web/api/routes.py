@@ -30,11 +30,13 @@ _general = APIRouter(tags=["collection"], route_class=Route)
 
 @_general.get("/facets", summary="List the values to filter by")
 def facets(request: Request, parameters: Annotated[Filters, Query()]) -> Facets:
-    """Return folders, formats and labels, most used first, and the months of filtered pictures."""
+    """Return the values with how many pictures have them; months are those of filtered pictures."""
     collection = collection_of(request)
     return Facets(
         folders=dict(collection.pictures.folders()),
         formats=dict(collection.pictures.formats()),
+        cameras=dict(collection.pictures.cameras()),
+        lenses=dict(collection.pictures.lenses()),
         tags=dict(collection.labels.used()),
         months=dict(collection.pictures.months(parameters.where())),
     )

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
 WORDS = 12
 
+MAX_CHOICES = 200
+"""Cameras and lenses to choose from; others are typed."""
+
 COLUMNS = 12
 """The most columns of the grid in style.css."""
 
@@ -174,6 +177,8 @@ def filters(request: Request, parameters: Annotated[FilterPanel, Query()]) -> Re
         kept=kept,
         folders=sorted(collection.pictures.folders()),
         formats=collection.pictures.formats(),
+        cameras=collection.pictures.cameras()[:MAX_CHOICES],
+        lenses=collection.pictures.lenses()[:MAX_CHOICES],
         tags=collection.labels.used()[:500],
         albums=collection.albums.names(),
     )

@@ -26,7 +26,7 @@ PAGE, INSTEAD = 60, 8
 EVEN = 0.5
 """The weight of words that count as much as pictures."""
 
-_MARKS = {"given": "tagged", "name": "in the name"}
+_MARKS = {"given": "tagged", "caption": "in the caption", "name": "in the name"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def _matches(
 
 def _marked(tile: Tile, match: "Match") -> Tile:
     """Return the tile of a match by words, with where it comes from and how sure it is."""
-    sure = match.score if match.source in ("start", "meaning", "name") else None
+    sure = match.score if match.source in ("start", "meaning", "name", "caption") else None
     return replace(tile, mark=_MARKS.get(match.source or "", ""), sure=sure)
 
 

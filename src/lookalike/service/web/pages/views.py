@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from lookalike.collection import Ask, PictureRow, Ref
+from lookalike.collection import Ask, PictureRow, Ref, read_near
 from lookalike.core.errors import CollectionError
 from lookalike.core.text import shown
 from lookalike.service.web.api.answers import thumbnail_address
@@ -123,6 +123,8 @@ def chips(path: str, pairs: Pairs, kept: Pairs) -> list[Chip]:
 def _filter_text(name: str, value: str) -> str:
     if name == "folder":
         return f"in {folder_name(value)}"
+    if name == "near":
+        return near_text(value)
     words = {
         "tag": f"tag: {value}",
         "without_tag": f"without tag: {value}",
@@ -132,6 +134,8 @@ def _filter_text(name: str, value: str) -> str:
         "format": value.upper(),
         "min_side": f"at least {value} px",
         "max_side": f"at most {value} px",
+        "camera": f"camera: {value}",
+        "lens": f"lens: {value}",
         "album": f"album: {value}",
         "without_album": f"not in album: {value}",
         "missing": "missing" if value == "True" else "not missing",
@@ -179,6 +183,18 @@ def moment(time: str | None) -> str:
         return time
     date = f"{int(day[2])} {_MONTHS[int(day[1]) - 1][:3]} {day[0]}"
     return f"{date}, {hour}" if hour else date
+
+
+def near_text(near: str) -> str:
+    """Return in words what is near a place.
+
+    Examples
+    --------
+    >>> near_text("48.2,16.4")
+    'within 10 km of 48.20000° N, 16.40000° E'
+    """
+    latitude, longitude, distance = read_near(near)
+    return f"within {distance:g} km of {place_text(latitude, longitude)}"
 
 
 def place_text(latitude: float, longitude: float) -> str:

@@ -1,0 +1,66 @@
+"""Pictures found by what their captions say, word by word."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.store import details
+from lookalike.collection.store.database import Database
+from lookalike.core.text import plain_key
+
+_END = "\0"
+
+
+@dataclass(frozen=True)
+class Captions:
+    """The captions of all pictures as one text, and where those of pictures begin in it.
+
+    Looking through one text takes a hundredth of the time that looking through many does.
+    """
+
+    ids: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    text: str
+
+    @classmethod
+    def read(cls, database: Database) -> Self:
+        """Return the captions of a collection."""
+        rows = details.captions(database)
+        keys = [" ".join(plain_key(caption).split()) + _END for _, caption in rows]
+        lengths = np.array([0, *map(len, keys)], np.int64)
+        return cls(
+            np.array([number for number, _ in rows], np.int64),
+            np.cumsum(lengths)[: len(rows)],
+            "".join(keys),
+        )
+
+    def find(self, term: str) -> NDArray[np.int64]:
+        """Return the pictures in whose caption a word or phrase stands, by rising id.
+
+        Case, accents, Unicode form and white space do not count. Words count as a whole, but in
+        scripts that have no spaces.
+        """
+        key = " ".join(plain_key(term).split())
+        if not key or key not in self.text:
+            return self.ids[:0]
+        before = r"(?<!\w)" if _has_spaces(key[0]) else ""
+        after = r"(?!\w)" if _has_spaces(key[-1]) else ""
+        places = [
+            match.start() for match in re.finditer(before + re.escape(key) + after, self.text)
+        ]
+        return self.ids[np.unique(np.searchsorted(self.starts, places, side="right") - 1)]
+
+
+def _has_spaces(sign: str) -> bool:
+    """Return whether a sign is of a script that puts spaces between words.
+
+    Examples
+    --------
+    >>> _has_spaces("a"), _has_spaces("犬"), _has_spaces("!")
+    (True, False, False)
+    """
+    return sign.isalnum() and unicodedata.east_asian_width(sign) not in ("W", "F")
