@@ -48,6 +48,7 @@ EXPORTS = {
     ],
     "lookalike.collection": [
         "MAX_EXAMPLES",
+        "NEAR_KILOMETRES",
         "OWNER",
         "UNDOABLE",
         "Added",
@@ -96,6 +97,7 @@ EXPORTS = {
         "codes_wanted",
         "is_backup",
         "new_annotators",
+        "read_near",
         "readable_pictures",
         "recipe_beside",
         "restore_backup",
