@@ -36,7 +36,11 @@ OTHER_PROCESSOR ?= $(shell grep -qs avx512 /proc/cpuinfo && echo Haswell || echo
 # A worker more than there are cores, since many tests wait for a server or a browser; and one thread each
 # for linear algebra, since threads of several workers spend the time of the cores on waiting for each other.
 WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+# Collections wait for the disk whenever they write: in memory, if there are 2 GB, tests do not have to.
+ROOM := $(shell df --output=avail /dev/shm 2> /dev/null | tail -n 1)
+TESTS_IN ?= $(shell [ 0$(ROOM) -gt 2000000 ] && echo /dev/shm || echo $${TMPDIR:-/tmp})
+# Files in the order of tests/conftest.py: what takes long comes first, so that no worker is left alone with it.
+PYTEST := TMPDIR=$(TESTS_IN) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/.installed-test
 	$(PYTEST)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from lookalike.codes import BitWeights
-from lookalike.codes.bit_weights import (
+from lookalike.codes.class_weights import (
     class_regression,
     class_similarity,
     energy_of,

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -260,11 +261,11 @@ def test_a_full_disk_keeps_what_was_committed(collection, pictures, room, monkey
         return connection
 
     start = {}
-    monkeypatch.setattr(databases, "_connect", cramped)
-    with pytest.raises(CollectionError, match="full"):
-        collection.add([pictures])
-    assert len(consistent(collection)) < 64
-    monkeypatch.setattr(databases, "_connect", real)
+    with monkeypatch.context() as patch:
+        patch.setattr(databases, "_connect", cramped)
+        with pytest.raises(CollectionError, match="full"):
+            collection.add([pictures])
+        assert len(consistent(collection)) < 64
     collection.add([pictures])
     assert len(consistent(collection)) == 64
 
@@ -285,16 +286,16 @@ def test_each_statement_of_a_write_may_fail(collection, pictures, monkeypatch):
                     raise sqlite3.OperationalError("disk I/O error")
                 return super().execute(sql, *values)
 
-        monkeypatch.setattr(sqlite3, "connect", lambda *g, **n: connect(*g, factory=Failing, **n))
         told = []
-        try:
-            collection.add([pictures], removed=True)
-            collection.remove([row.id for row in collection.pictures.all()][-1:])
-        except CollectionError as error:
-            told.append(str(error))
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite3, "connect", partial(connect, factory=Failing))
+            try:
+                collection.add([pictures], removed=True)
+                collection.remove([row.id for row in collection.pictures.all()][-1:])
+            except CollectionError as error:
+                told.append(str(error))
         assert len(told) == len(failed)
         assert all("disk I/O error" in text for text in told)
-        monkeypatch.setattr(sqlite3, "connect", connect)
         assert len(consistent(collection)) in (24, 25)
         if not failed:
             break

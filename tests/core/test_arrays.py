@@ -369,10 +369,7 @@ def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch, step):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        if step == "fsync":
-            patch.setattr(module.os, "fsync", crash)
-        else:
-            patch.setattr(module.Path, "replace", crash)
+        patch.setattr(module.os if step == "fsync" else module.Path, step, crash)
         with pytest.raises(KeyboardInterrupt):
             write_whole(path, b"new, and longer")
     assert path.read_bytes() == b"old"

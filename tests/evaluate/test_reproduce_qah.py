@@ -108,7 +108,7 @@ def test_distances_are_those_of_the_definition():
     np.testing.assert_array_equal(both[:, ::2], both[:, 1::2])
 
 
-def test_blocks_of_queries_are_judged_as_all_at_once(monkeypatch):
+def test_blocks_of_queries_are_judged_as_all_at_once(set_limits):
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 256, (70, 2), dtype=np.uint8)
     labels = [{str(n % 3)} for n in range(70)]
@@ -119,7 +119,7 @@ def test_blocks_of_queries_are_judged_as_all_at_once(monkeypatch):
     def of(rows):
         return {"plain": None, "own": weights[rows]}
 
-    monkeypatch.setattr(qah, "BLOCK", 7)
+    set_limits(qah_queries=7)
     entire, upper, at = qah.compare(codes, 12, labels, queries, of)
     relevant = np.array([[bool(a & b) for b in labels] for a in labels])[:50]
     for name, some in (("plain", None), ("own", weights[:50])):

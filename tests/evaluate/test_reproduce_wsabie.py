@@ -411,7 +411,7 @@ def test_copies_among_test_pictures_are_removed():
     np.testing.assert_array_equal(wsabie_methods.not_copies(test, others, 0.99), [0, 1, 3, 4])
 
 
-def test_a_test_part_of_copies_is_refused(tagged, tmp_path, monkeypatch):
-    monkeypatch.setattr(wsabie_methods, "QUICK", replace(TINY, too_close=-1.0))
+def test_a_test_part_of_copies_is_refused(tagged, tmp_path, set_limits):
+    set_limits(wsabie_plan=replace(TINY, too_close=-1.0))
     with pytest.raises(InvalidInput, match="is a copy"):
         wsabie.reproduce(tagged, tmp_path / "out", words="name_words", quick=True)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from lookalike.core.arrays import MAX_HEADER_BYTES, load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
-from lookalike.features import FEATURES, Described, Embedding, describe_files, onnx_model
+from lookalike.features import FEATURES, Described, Embedding, describe_files
 from lookalike.features.embedding import fit_square
 from lookalike.images import Refused
 
@@ -95,8 +95,8 @@ def looping():
     return made.SerializeToString()
 
 
-def test_a_model_that_never_ends_is_stopped(monkeypatch):
-    monkeypatch.setattr(onnx_model, "MAX_SECONDS", 0.2)
+def test_a_model_that_never_ends_is_stopped(set_limits):
+    set_limits(model_seconds=0.2)
     with pytest.raises(InvalidInput, match="does not run on pictures"):
         Embedding(looping())
 

@@ -411,8 +411,8 @@ def test_truncated_pictures_stay_refused_by_pillow():
     assert ImageFile.LOAD_TRUNCATED_IMAGES is False
 
 
-def test_more_pixels_than_pillow_warns_at(monkeypatch):
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 500)
+def test_more_pixels_than_pillow_warns_at(set_limits):
+    set_limits(warned_pixels=500)
     for kind in FORMATS:
         assert images.decode(saved(scene(), kind)).facts.width == 32
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 
 from lookalike import images
 from lookalike.core.errors import DecoderFailed, UnreadablePicture
@@ -214,11 +215,11 @@ def test_bytes_over_the_limit(decode):
     assert outcome(decode, data, Limits(max_bytes=len(data) - 1)).startswith("too large")
 
 
-def test_out_of_memory_is_a_reason(monkeypatch):
+def test_out_of_memory_is_a_reason(stand_in):
     def full(self):
         raise MemoryError
 
-    monkeypatch.setattr("PIL.JpegImagePlugin.JpegImageFile.load", full)
+    stand_in(JpegImageFile, load=full)
     assert outcome(images.decode, FILES["JPEG"]) == "too large: it does not fit in memory"
 
 
@@ -256,18 +257,18 @@ def test_what_failed_before_is_no_fault_of_the_decoder():
             images.decode(FILES["JPEG"][:-300])
 
 
-def test_interruption_passes_through(monkeypatch):
+def test_interruption_passes_through(stand_in):
     def stop(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("PIL.JpegImagePlugin.JpegImageFile.load", stop)
+    stand_in(JpegImageFile, load=stop)
     with pytest.raises(KeyboardInterrupt):
         images.decode(FILES["JPEG"])
 
 
-def test_threads_decoding_hostile_files_leak_no_warning(capfd, caplog, monkeypatch):
+def test_threads_decoding_hostile_files_leak_no_warning(capfd, caplog, set_limits):
     """The filters say "always" and every warning is recorded, from whichever thread it comes."""
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 400)
+    set_limits(warned_pixels=400)
     rng = np.random.default_rng(5)
     bodies = list(FILES.values())
     for data in FILES.values():

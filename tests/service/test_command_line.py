@@ -8,6 +8,7 @@ import pytest
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.evaluate import Spread, Table
+from lookalike.evaluate.reproduce import oasis, wsabie
 from lookalike.service.command_line import COMMANDS
 from tests.gates import OPEN
 
@@ -263,13 +264,11 @@ def test_files_that_cannot_be_written(run, photos, learned, tmp_path):
         ("search", ["search", "PHOTOS/red/0.png"], "Nothing was changed"),
     ],
 )
-def test_interruption_says_what_is_kept(
-    run, photos, learned, monkeypatch, method, arguments, words
-):
+def test_interruption_says_what_is_kept(run, photos, learned, stand_in, method, arguments, words):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Collection, method, interrupted)
+    stand_in(Collection, **{method: interrupted})
     given = [argument.replace("PHOTOS", str(photos)) for argument in arguments]
     ran = run(*given, "-c", learned)
     assert (ran.code, ran.out) == (130, "")
@@ -282,7 +281,7 @@ def test_interruption_says_what_is_kept(
 
 
 @pytest.fixture
-def paper(monkeypatch):
+def paper(stand_in):
     """Stand in for the reproduction, which takes long."""
 
     def reproduce(data, out, *, quick, random_state, progress):
@@ -293,7 +292,7 @@ def paper(monkeypatch):
         first = Table(["method", "mAP", "n"], rows, title="Table 5: Caltech | 10")
         return [first, Table(["quick", "seed"], [[str(quick), random_state]])]
 
-    monkeypatch.setattr("lookalike.evaluate.reproduce.oasis.reproduce", reproduce)
+    stand_in(oasis, reproduce=reproduce)
 
 
 @pytest.mark.usefixtures("paper")
@@ -381,7 +380,7 @@ def test_all_papers_are_those_whose_pictures_are_there(run, tmp_path):
     assert "no paper could be reproduced" in empty.err
 
 
-def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypatch):
+def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, stand_in):
     asked = {}
 
     def reproduce(data, out, **said):
@@ -389,7 +388,7 @@ def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypat
         out.mkdir()
         return [Table(["Wörter"], [["Käse"]], title="Table 3: nearest words")]
 
-    monkeypatch.setattr("lookalike.evaluate.reproduce.wsabie.reproduce", reproduce)
+    stand_in(wsabie, reproduce=reproduce)
     ran = run(
         *("reproduce", "wsabie", "--data", tmp_path, "--out", tmp_path / "out", "--json"),
         *("--words", "fine", "--levels", "fine,coarse", "--feature", "embedding", "--seed", 3),

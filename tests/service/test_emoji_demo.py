@@ -13,7 +13,7 @@ from tests.service.pictures import draw
 
 
 @pytest.fixture
-def few(tmp_path, model, monkeypatch, set_limits):
+def few(tmp_path, model, stand_in, set_limits):
     """Let the demo run on 36 pictures in three categories, one of them a variant."""
     samples = []
     for category, colour in {
@@ -26,16 +26,14 @@ def few(tmp_path, model, monkeypatch, set_limits):
             draw(path, colour, len(samples))
             name = f"{category} {number}" + (": dark skin tone" if number == 11 else "")
             samples.append(Sample(path, name, category, "sub"))
-    monkeypatch.setattr(demo, "emoji_samples", lambda: samples)
+    stand_in(demo, emoji_samples=lambda: samples)
     set_limits(min_in_category=5, queries_each=1)
     create = Collection.create
-    monkeypatch.setattr(
-        demo.Collection, "create", lambda place: create(place, features=[Embedding(model)])
-    )
+    stand_in(Collection, create=lambda place: create(place, features=[Embedding(model)]))
     return samples
 
 
-def test_demo_and_again(run, few, tmp_path, monkeypatch):
+def test_demo_and_again(run, few, tmp_path, stand_in):
     folder = tmp_path / "demo"
     first = run("demo", folder)
     assert first.code == 0
@@ -47,7 +45,7 @@ def test_demo_and_again(run, few, tmp_path, monkeypatch):
     assert page.count("<section>") == 3
     assert page.count("<img") == 3 * 21
     assert "<b> " not in page
-    monkeypatch.setattr(Collection, "learn", None)
+    stand_in(Collection, learn=None)
     again = run("demo", folder, "--json")
     assert again.code == 0
     told = again.json

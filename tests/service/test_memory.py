@@ -72,11 +72,11 @@ def test_with_too_little_memory_nothing_is_lost(store, command, megabytes):
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_too_little_memory_is_told(run, store, monkeypatch, error):
+def test_too_little_memory_is_told(run, store, stand_in, error):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(Collection, "search", fail)
+    stand_in(Collection, search=fail)
     ran = run("search", store.parent / "pictures" / "rot" / "rot-1.png", "-c", store)
     assert ran.code == 1
     assert "Not enough memory" in ran.err

@@ -12,16 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.checks import check_number, check_share, check_whole, is_number
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
-from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.core.stored import Arrays, Learned, stored_whole
 from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import check_vectors
 from lookalike.similarity.base import Similarity, check_triplets
 from lookalike.similarity.blend import project_positive
-from lookalike.similarity.choosing import worth
 from lookalike.similarity.held_out import CLASSES_TO_HOLD_OUT, HeldOutPictures
-from lookalike.similarity.kernel_state import KernelState, whitened_views
+from lookalike.similarity.kernel_state import KernelState, view_whitening, whitened_views
+from lookalike.similarity.kernel_weights import CHOSEN, Combine, Weighing, kernel_worth
 from lookalike.similarity.kernels import Floats
 from lookalike.similarity.operator import (
     Axes,
@@ -34,27 +33,14 @@ from lookalike.similarity.operator import (
     step_mapped,
     views_in,
 )
-from lookalike.similarity.reach import Placed, Reach, kinds_of, ramp, scaled_landmarks
-from lookalike.similarity.whitening import whitening
+from lookalike.similarity.reach import Reach, kinds_of, reach_of_rows
 from lookalike.supervision import Relevance, TripletSampler
-
-CHOSEN = "chosen"
-"""The discount that is chosen on held-out pictures."""
-
-ETAS = (0.0, 4.0, 16.0, 64.0)
-"""The discounts β = exp(−η/T) that are tried: what has a share s of its triplets wrong has the
-weight exp(−ηs)."""
-
-Combine: TypeAlias = Literal["views", "hedge", "uniform", "validation", "best", "average"]
 
 SHARES = (0.1, 0.9)
 """The shares of kernels that compare what is near, far from what was taught and near to it."""
 
 HALF = 0.5
 """The power of the spectrum of the kernels that serve queries far from what was taught."""
-
-MAX_SAMPLED = 1000
-"""Pictures whose nearness places the rule."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +110,10 @@ class KernelLearner(Similarity):
         rng = generator(self.random_state)
         triplets = TripletSampler(relevance).draw(loop_state(rng), self.steps)
         lesson = Lesson(rows, triplets, relevance)
-        if self.discount == CHOSEN and self.combine in ("hedge", "views"):
+        if self.discount == CHOSEN and self._weighing.counts_mistakes:
             return self._learn_chosen(lesson, rng, progress)
         validation = None
-        if self._validates:
+        if self._weighing.validates:
             kept, held = relevance.hold_out(self.held_out, rng)
             if len(held) and relevance.subset(kept).trainable() is None:
                 some = TripletSampler(relevance.subset(kept)).draw(loop_state(rng), self.steps)
@@ -148,7 +134,7 @@ class KernelLearner(Similarity):
         rng = generator(self.random_state)
         validation = None
         count = round(self.held_out * len(checked))
-        if self._validates and 0 < count < len(checked):
+        if self._weighing.validates and 0 < count < len(checked):
             order = rng.permutation(len(checked))
             validation = Lesson(rows, checked[np.sort(order[count:])]), checked[order[:count]], None
         return self._learn(Lesson(rows, checked), validation, rng, progress)
@@ -178,11 +164,11 @@ class KernelLearner(Similarity):
                 )
             positive = self.positive and axes.width
             moved.append(replace(axes, turn=project_positive(turn) if positive else turn))
-        mistakes = before.mistakes + self._mistakes(before.sources, margins)
+        mistakes = before.mistakes + self._weighing.mistakes(before.sources, margins)
         steps = before.steps + len(checked)
         weights = before.weights
-        if self.combine in ("hedge", "views"):
-            weights = self._hedged(before.sources, mistakes, steps, before.discount)
+        if self._weighing.counts_mistakes:
+            weights = self._weighing.hedged(before.sources, mistakes, steps, before.discount)
             weights = np.where(before.weights > 0, weights, 0)
             weights /= weights.sum()
         reach = before.reach
@@ -263,10 +249,6 @@ class KernelLearner(Similarity):
         self._width()
         return self._learned.landmarks
 
-    @property
-    def _validates(self) -> bool:
-        return self.combine in ("validation", "best")
-
     def _learn(
         self,
         lesson: Lesson,
@@ -284,25 +266,21 @@ class KernelLearner(Similarity):
         if validation is not None:
             first, held, judges = validation
             learned, _ = self._operators(first, rng, advance)
-            worth = self._worth(learned, first.rows, held, judges)
+            rows = first.rows if judges is None else held
+            who, unit = type(self).__name__, self.normalize
+            queries = learned.query_values(who, rows, unit=unit)
+            stored = learned.blocks(who, rows, unit=unit)
+            worth = kernel_worth(queries, stored, held, judges)
         learned, margins = self._operators(lesson, rng, advance)
-        mistakes = self._mistakes(learned.sources, margins)
+        mistakes = self._weighing.mistakes(learned.sources, margins)
         steps = 0 if lesson.triplets is None else len(lesson.triplets)
-        weights = self._weights(learned.sources, mistakes, steps, worth)
-        return self._publish(
-            replace(
-                learned,
-                axes=cut_together(learned.axes, weights, self.dimension),
-                weights=weights,
-                mistakes=mistakes,
-                steps=steps,
-            )
-        )
+        weights = self._weighing.weights(learned.sources, mistakes, steps, worth)
+        return self._settle(learned, weights, mistakes, steps)
 
     def _learn_chosen(self, lesson: Lesson, rng: np.random.Generator, progress: Progress) -> Self:
         """Choose β and the kernels, or views, that count, on held-out pictures; learn those."""
         sources = self._sources(lesson.rows.shape[1])
-        groups = self._groups(sources)
+        groups = self._weighing.groups(sources)
         some, discount, total = list(dict.fromkeys(groups)), None, len(sources)
         if len(some) > 1 and lesson.relevance is not None:
             result = self._choose(lesson.rows, lesson.relevance, rng, progress)
@@ -313,10 +291,22 @@ class KernelLearner(Similarity):
         learned, margins = self._operators(
             lesson, rng, lambda: progress(next(done), 2 * total), used
         )
-        mistakes = self._mistakes(learned.sources, margins)
+        mistakes = self._weighing.mistakes(learned.sources, margins)
         steps = 0 if lesson.triplets is None else len(lesson.triplets)
-        weights = np.where(used, self._hedged(learned.sources, mistakes, steps, discount), 0)
+        weights = np.where(
+            used, self._weighing.hedged(learned.sources, mistakes, steps, discount), 0
+        )
         weights /= weights.sum()
+        return self._settle(learned, weights, mistakes, steps, discount)
+
+    def _settle(
+        self,
+        learned: KernelState,
+        weights: NDArray[np.float64],
+        mistakes: NDArray[np.int64],
+        steps: int,
+        discount: float | None = None,
+    ) -> Self:
         return self._publish(
             replace(
                 learned,
@@ -335,11 +325,7 @@ class KernelLearner(Similarity):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[list[str], float | None] | None:
-        """Return the groups of kernels that count and β, by pictures held out; None without any.
-
-        The best group alone, unless several are certain to rank better than that, and no worse
-        what was left out whole.
-        """
+        """Return the groups of kernels that count and β, by pictures held out; None without any."""
         kinds = kinds_of(rows, relevance, CLASSES_TO_HOLD_OUT, rng)
         judge = HeldOutPictures.choose(rows, relevance, self.held_out, rng, kinds=kinds)
         if judge is None:
@@ -353,8 +339,8 @@ class KernelLearner(Similarity):
             rng,
             lambda: progress(next(count), 2 * len(sources)),
         )
-        mistakes = self._mistakes(learned.sources, margins)
-        groups = np.array(self._groups(sources))
+        mistakes = self._weighing.mistakes(learned.sources, margins)
+        groups = np.array(self._weighing.groups(sources))
         scores: dict[str, Floats] = {}
         pairs = zip(
             groups.tolist(),
@@ -365,25 +351,7 @@ class KernelLearner(Similarity):
         for group, one, other in pairs:
             part = (one @ other.T) * np.float32(len(groups) / np.count_nonzero(groups == group))
             scores[group] = part + scores[group] if group in scores else part
-        alone = {group: judge.judge(values) for group, values in scores.items()}
-        order = sorted(alone, key=lambda group: -alone[group].figure)
-        best, strange = alone[order[0]], ~judge.judged_taught
-        most, chosen = 0.0, (order[:1], float(np.exp(-ETAS[-1] / self.steps)))
-        for size in range(2, len(order) + 1):
-            for eta in ETAS:
-                beta = float(np.exp(-eta / self.steps))
-                weights = self._hedged(sources, mistakes, self.steps, beta)
-                total = sum(
-                    weights[groups == group].sum() * scores[group] for group in order[:size]
-                )
-                gained = worth(judge.judge(np.asarray(total, np.float32)), best, strange)
-                if gained > most:
-                    most, chosen = gained, (order[:size], beta)
-        return chosen
-
-    def _groups(self, sources: Sequence[Source]) -> list[str]:
-        """Return what each kernel is weighted with: its view, or itself."""
-        return [one.view if self.combine == "views" else one.name for one in sources]
+        return self._weighing.choose(scores, judge, sources, mistakes, self.steps)
 
     def _operators(
         self,
@@ -448,12 +416,7 @@ class KernelLearner(Similarity):
         for_any = all(kernel.is_for_any for source in sources for _, kernel in source.kernels)
         if lesson.relevance is None or not self.normalize or not for_any:
             return None
-        A = np.eye(lesson.rows.shape[1], dtype=np.float32)
-        for at in views_in(sources):
-            result = whitening(lesson.rows[:, at], lesson.relevance)
-            if result is not None:
-                A[at, at] = result
-        return A
+        return view_whitening(lesson.rows, lesson.relevance, sources)
 
     def _reach(
         self,
@@ -466,90 +429,17 @@ class KernelLearner(Similarity):
         both = len({one.is_local for one in sources}) == 2
         if relevance is None or self.blend is not None or not self.normalize or not both:
             return None
-        kinds = kinds_of(rows, relevance, CLASSES_TO_HOLD_OUT, rng)
-        placed = Placed.of(rows.shape[1], kinds, rng)
-        some = rng.permutation(np.flatnonzero(kinds.known))[:MAX_SAMPLED]
-        taught = np.repeat([True, False], len(some))
-        result = ramp(placed.held_out(rows, np.tile(some, 2), taught), taught)
-        if result is None:
-            return None
-        return Reach(scaled_landmarks(rows[placed.rows], None), *result, *SHARES)
+        return reach_of_rows(rows, relevance, SHARES, rng)
+
+    @property
+    def _weighing(self) -> Weighing:
+        return Weighing(self.combine, self.discount)
 
     def _start(self, rows: Floats) -> KernelState:
         """Return what there is before anything was learned: L = I, for every kernel."""
         rng = generator(self.random_state)
         start, _ = self._operators(Lesson(rows, None), rng, lambda: None)
         return replace(start, axes=cut_together(start.axes, start.weights, self.dimension))
-
-    def _mistakes(self, sources: Sequence[Source], margins: list[Floats]) -> NDArray[np.int64]:
-        """Return the triplets in the wrong order for each kernel, or for its view as a whole."""
-        judged = margins
-        if self.combine == "views":
-            sums: dict[str, Floats] = {}
-            for source, margin in zip(sources, margins, strict=True):
-                sums[source.view] = sums.get(source.view, np.float32(0)) + margin
-            judged = [sums[source.view] for source in sources]
-        return np.array([np.count_nonzero(~(one > 0)) for one in judged], dtype=np.int64)
-
-    def _weights(
-        self,
-        sources: Sequence[Source],
-        mistakes: NDArray[np.int64],
-        steps: int,
-        worth: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64]:
-        if self.combine in ("hedge", "views"):
-            return self._hedged(sources, mistakes, steps)
-        if worth is None:
-            return np.full(len(sources), 1 / len(sources))
-        if self.combine == "best":
-            return np.asarray(np.eye(len(sources))[int(worth.argmax())])
-        return np.asarray(np.exp(worth) / np.exp(worth).sum())
-
-    def _hedged(
-        self,
-        sources: Sequence[Source],
-        mistakes: NDArray[np.int64],
-        steps: int,
-        chosen: float | None = None,
-    ) -> NDArray[np.float64]:
-        """Return β to the number of mistakes, as shares; kernels of a view share its weight."""
-        groups = self._groups(sources)
-        beta = chosen if self.discount == CHOSEN else self.discount
-        if beta is None:
-            root = np.sqrt(np.log(len(set(groups))))
-            beta = np.sqrt(steps) / (np.sqrt(steps) + root) if steps else 1.0
-        # From the fewest mistakes on, so that not every power is 0.
-        powers = np.exp(np.log(beta) * (mistakes - mistakes.min()))
-        powers /= [groups.count(one) for one in groups]
-        return np.asarray(powers / powers.sum())
-
-    def _worth(
-        self,
-        learned: KernelState,
-        rows: Floats,
-        held: NDArray[Any],
-        judges: Relevance | None,
-    ) -> NDArray[np.float64]:
-        """Return the mean average precision of each kernel, or its share of right triplets."""
-        pictures = rows if judges is None else held
-        who, unit = type(self).__name__, self.normalize
-        queries = learned.query_values(who, pictures, unit=unit)
-        stored = learned.blocks(who, pictures, unit=unit)
-        figures = []
-        for one, other in zip(queries, stored, strict=True):
-            if judges is None:
-                image, more, less = held.T
-                right = np.einsum("ij,ij->i", one[image], other[more] - other[less]) > 0
-                figures.append(float(right.mean()))
-            else:
-                own = np.arange(len(held))
-                relevant = judges.rows(own)
-                np.fill_diagonal(relevant, False)
-                scores = np.ascontiguousarray(one @ other.T, dtype=np.float32)
-                outcome = judge(scores, relevant, own=own, cutoffs=(1,))
-                figures.append(outcome.mean_average_precision)
-        return np.array(figures)
 
     def _blocks(self, P: ArrayLike | sp.spmatrix) -> list[Floats]:
         rows = dense_rows(self._vectors(P))

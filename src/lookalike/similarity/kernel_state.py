@@ -12,6 +12,8 @@ from lookalike.similarity.base import stored_array
 from lookalike.similarity.kernels import Floats
 from lookalike.similarity.operator import Axes, Source, kernel_values, views_in
 from lookalike.similarity.reach import Reach
+from lookalike.similarity.whitening import whitening
+from lookalike.supervision import Relevance
 
 MAX_VALUES = 1 << 24
 """Kernel values in memory at once."""
@@ -170,6 +172,16 @@ class KernelState:
         if discount is not None and not 0 < float(discount) <= 1:
             raise ValueError(f"discount is {discount!r:.80}.")
         return cls(landmarks, fitted, axes, weights, mistakes, steps, A, reach, discount)
+
+
+def view_whitening(rows: Floats, relevance: Relevance, sources: Sequence[Source]) -> Floats:
+    """Return what whitens each view by how related pictures differ."""
+    A = np.eye(rows.shape[1], dtype=np.float32)
+    for at in views_in(sources):
+        result = whitening(rows[:, at], relevance)
+        if result is not None:
+            A[at, at] = result
+    return A
 
 
 def whitened_views(rows: Floats, A: Floats, sources: Sequence[Source]) -> Floats:

@@ -6,7 +6,8 @@ from typing import Literal, get_args
 from lookalike.core.checks import check_choice
 from lookalike.core.seeds import RandomState
 from lookalike.core.stored import with_settings
-from lookalike.similarity.kernel_learner import Combine, KernelLearner
+from lookalike.similarity.kernel_learner import KernelLearner
+from lookalike.similarity.kernel_weights import Combine
 from lookalike.similarity.kernels import Blocks, KernelFunction, kernels_of, views_of
 from lookalike.similarity.operator import Source
 

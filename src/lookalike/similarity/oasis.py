@@ -19,14 +19,9 @@ from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, stored_whole, with_settings
 from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import Vectors, check_vectors
-from lookalike.similarity.base import (
-    Formula,
-    Similarity,
-    check_triplets,
-    stored_array,
-    with_column,
-)
-from lookalike.similarity.blend import POINTS, PowerPath, project_positive
+from lookalike.similarity.base import check_triplets, stored_array
+from lookalike.similarity.bilinear import Bilinear
+from lookalike.similarity.blend import POINTS, project_positive
 from lookalike.similarity.choosing import choose_reach
 from lookalike.similarity.held_out import (
     CLASSES_TO_HOLD_OUT,
@@ -34,10 +29,8 @@ from lookalike.similarity.held_out import (
     HeldOutPictures,
     HeldOutTriplets,
     Verdict,
-    inverse_root,
-    self_scores,
 )
-from lookalike.similarity.reach import Placed, Reach, blended_formula, kinds_of, scaled_landmarks
+from lookalike.similarity.reach import Placed, Reach, kinds_of, scaled_landmarks
 from lookalike.similarity.training import (
     Divergence,
     Negatives,
@@ -70,7 +63,7 @@ _log = logging.getLogger(__name__)
 
 
 @with_settings
-class OASIS(Similarity):
+class OASIS(Bilinear):
     """Learn S(p, q) = pᵀWq so that related pictures score above others by a margin of 1.
 
     Starting from the identity, a step for a triplet (p, p⁺, p⁻) with loss
@@ -307,74 +300,6 @@ class OASIS(Similarity):
             reach = reach.with_landmarks(vectors[np.unique(checked[:, 0])])
         return self._publish(W, done + len(checked), point, reach)
 
-    def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return the vectors to store: p, and with Eq. 22 unnormalised a last column −pᵀWp."""
-        vectors = self._vectors(P)
-        if self._is_distance():
-            return with_column(vectors, -self_scores(self.W_, vectors))
-        return vectors
-
-    def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return the factor of each item's scores, which changes as W learns: 1/√(pᵀWp), or 1."""
-        vectors = self._vectors(P)
-        if not self.normalized_:
-            return np.ones(vectors.shape[0], dtype=np.float32)
-        return inverse_root(self_scores(self.W_, vectors))
-
-    def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return the vectors to search with: Wᵀq, or Wᵀq/√(qᵀWq), blended with q; dense."""
-        vectors = self._vectors(Q)
-        turned = np.ascontiguousarray(vectors @ self.W_, dtype=np.float32)
-        if self._is_distance():
-            return np.hstack([2 * turned, np.ones((len(turned), 1), dtype=np.float32)])
-        if self.normalized_:
-            turned *= inverse_root(self_scores(self.W_, vectors))[:, None]
-        if self.reach_ is None:
-            return turned
-        return self.reach_.blended(vectors, turned, unit=self.normalized_)
-
-    def reach(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return the share of what was learned that each query uses, from 0 to 1."""
-        vectors = self._vectors(Q)
-        if self.reach_ is None:
-            return np.full(vectors.shape[0], self.blend_, dtype=np.float32)
-        return self.reach_.shares(vectors)
-
-    def root(self) -> NDArray[np.float32]:
-        """Return A with pᵀWq = (Ap)ᵀ(Aq): it maps pictures into a Euclidean space (section 6).
-
-        Without a positive W, that of the nearest positive one. Time O(d³).
-        """
-        self._width()
-        return PowerPath(self.W_).at(0.5)
-
-    def formula(self) -> Formula:
-        """Return pᵀWq, divided by the roots of the self-scores if normalised, and blended."""
-        if self._is_distance():
-            raise InvalidInput(
-                "OASIS: symmetric='dissimilarity' without normalize=True has no formula over "
-                "stored vectors of the same width. Learn with normalize=True."
-            )
-        return blended_formula(self.W_, self.reach_, unit=self.normalized_)
-
-    @property
-    def learned(self) -> bool:
-        """Whether it may rank unit vectors differently from their cosine: not with blend 0."""
-        self._width()
-        return self.blend_ != 0
-
-    def _state(self) -> tuple[Arrays, Learned]:
-        self._width()
-        learned: Learned = {
-            "steps_": self.steps_,
-            "blend_": self.blend_,
-            "normalized_": self.normalized_,
-            "reach_": None,
-        }
-        if self.reach_ is None:
-            return {"W": self.W_}, learned
-        return {"W": self.W_, **self.reach_.arrays()}, {**learned, "reach_": self.reach_.rule()}
-
     @classmethod
     def _made(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         # Files of before call it rankers.
@@ -530,9 +455,6 @@ class OASIS(Similarity):
         if self._is_normalized(width):
             return "normalized"
         return "distance" if self.symmetric == "dissimilarity" else "bilinear"
-
-    def _is_distance(self) -> bool:
-        return self.symmetric == "dissimilarity" and not self.normalized_
 
     def _check_parameters(self) -> None:
         check_number("OASIS", "aggressiveness", self.aggressiveness)

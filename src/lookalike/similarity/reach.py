@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lookalike.core.stored import Arrays
 from lookalike.core.vectors import Vectors, dense, unit_rows
 from lookalike.similarity.base import Formula, stored_array
-from lookalike.similarity.held_out import inverse_root, self_scores
+from lookalike.similarity.held_out import CLASSES_TO_HOLD_OUT, inverse_root, self_scores
 from lookalike.supervision import Relevance
 
 MAX_LANDMARKS, MAX_NUMBERS = 4096, 1 << 23
@@ -49,6 +49,9 @@ SHARES = (
 
 The last quarter adds little where W helps, and takes most where it does not.
 """
+
+MAX_SAMPLED = 1000
+"""Pictures whose nearness places a rule."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,26 @@ def ramp(near: NDArray[np.float64], taught: NDArray[np.bool_]) -> tuple[float, f
         return None
     low, nearest = (float(it) for it in np.quantile(strange, [0.9, 0.99]))
     return low, max(nearest, float(np.median(own)), low + 0.01)
+
+
+def reach_of_rows(
+    rows: NDArray[np.float32],
+    relevance: Relevance,
+    shares: tuple[float, float],
+    rng: np.random.Generator,
+) -> Reach | None:
+    """Return the rule by which queries near what was taught have the greater of two shares.
+
+    None where pictures of kinds that were not taught are as near.
+    """
+    kinds = kinds_of(rows, relevance, CLASSES_TO_HOLD_OUT, rng)
+    placed = Placed.of(rows.shape[1], kinds, rng)
+    some = rng.permutation(np.flatnonzero(kinds.known))[:MAX_SAMPLED]
+    taught = np.repeat([True, False], len(some))
+    result = ramp(placed.held_out(rows, np.tile(some, 2), taught), taught)
+    if result is None:
+        return None
+    return Reach(scaled_landmarks(rows[placed.rows], None), *result, *shares)
 
 
 def scaled_landmarks(vectors: Vectors, start: NDArray[np.float32] | None) -> NDArray[np.float32]:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from lookalike.codes import Encoder
 from lookalike.collection import Ask, Collection, Filter
 from lookalike.collection.ranking import candidates
 from lookalike.collection.training import codes as training
@@ -89,7 +90,7 @@ def _sides(collection):
     return models.sides(beside(collection).database, ranker_of(collection).codes.number)
 
 
-def test_a_search_takes_candidates_by_codes_and_ranks_them_exactly(big, monkeypatch):
+def test_a_search_takes_candidates_by_codes_and_ranks_them_exactly(big, stand_in):
     with_codes(big)
     ranker = ranker_of(big)
     seen = []
@@ -100,7 +101,7 @@ def test_a_search_takes_candidates_by_codes_and_ranks_them_exactly(big, monkeypa
         seen.append(hits.ids[0])
         return hits
 
-    monkeypatch.setattr(type(ranker.codes.index), "nearest", heard)
+    stand_in(type(ranker.codes.index), nearest=heard)
     matches = big.search(7, 5)
     (found,) = seen
     assert len(found) == 30
@@ -217,7 +218,7 @@ def test_filters_hold_with_codes(big):
     assert set(ids(big.search(40, 40, where=where))) <= matching
 
 
-def test_vectors_stay_on_disk_and_codes_are_cached(big, monkeypatch, set_limits):
+def test_vectors_stay_on_disk_and_codes_are_cached(big, stand_in, set_limits):
     set_limits(min_to_cache=10)
     with_codes(big)
     ranker = ranker_of(big)
@@ -231,10 +232,11 @@ def test_vectors_stay_on_disk_and_codes_are_cached(big, monkeypatch, set_limits)
     def refuse(*_):
         raise AssertionError("codes were made again")
 
-    with monkeypatch.context() as patch:
-        patch.setattr("lookalike.codes.base.Encoder.encode", refuse)
-        with Collection.open(big.path, features=[Colours()]) as again:
-            assert len(ranker_of(again).codes.index) == 90
+    encode = Encoder.encode
+    stand_in(Encoder, encode=refuse)
+    with Collection.open(big.path, features=[Colours()]) as again:
+        assert len(ranker_of(again).codes.index) == 90
+    stand_in(Encoder, encode=encode)
     cache.write_bytes(cache.read_bytes()[:-3])
     with Collection.open(big.path, features=[Colours()]) as again:
         assert ids(again.search(5, 9)) == found

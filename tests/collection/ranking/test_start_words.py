@@ -6,7 +6,7 @@ from lookalike.collection import Ask, Collection, Filter
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.features import StartWords
 from tests.collection.beside import beside
-from tests.collection.colours import PALETTE, Colours, Shades, picture
+from tests.collection.colours import CALLED, PALETTE, Colours, Shades, picture
 from tests.gates import OPEN
 
 COLOURS = {"crimson": "rot", "lawn": "grün", "sky": "blau"}
@@ -120,18 +120,21 @@ def test_learned_words_and_start_words_are_given_together(fresh):
             )
 
 
-def learned_upside_down(monkeypatch, annotator):
+def learned_upside_down(stand_in, annotator):
     """Let an annotator rank pictures the wrong way round."""
     scores, queries = annotator.scores, annotator.word_queries
-    monkeypatch.setattr(type(annotator), "scores", lambda self, X: -scores(X))
-    monkeypatch.setattr(type(annotator), "word_queries", lambda self, names: -queries(names))
+    stand_in(
+        type(annotator),
+        scores=lambda self, X: -scores(X),
+        word_queries=lambda self, names: -queries(names),
+    )
 
 
-def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, monkeypatch, set_limits):
+def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, stand_in, set_limits):
     set_limits(min_to_judge=1)
     fresh.learn(labels(fresh, {"rot": "crimson", "grün": "lawn", "blau": "SKY"}), hold_back=0.4)
     _, annotator = beside(fresh).rankers.naming()
-    learned_upside_down(monkeypatch, annotator)
+    learned_upside_down(stand_in, annotator)
     found = fresh.search_word("sky", 8)
     assert {match.source for match in found} <= {"start", "given"}
     assert folders(found) == ["blau"] * 8
@@ -193,7 +196,7 @@ class TestTheCache:
         set_limits(min_words_to_cache=0)
 
     @pytest.fixture
-    def looked_at(self, monkeypatch):
+    def looked_at(self, stand_in):
         """How many pictures were looked at, each time."""
         counts = []
         likely = StartWords.likely
@@ -202,7 +205,7 @@ class TestTheCache:
             counts.append(len(vectors))
             return likely(self, vectors)
 
-        monkeypatch.setattr(StartWords, "likely", count)
+        stand_in(StartWords, likely=count)
         return counts
 
     def file(self, collection):
@@ -271,12 +274,14 @@ def test_votes_do_not_matter_to_start_words(fresh):
     assert fresh.search_word("sky", 9) == before
 
 
-def test_pictures_are_added_where_the_classifier_cannot_be_read(tmp_path, pictures, monkeypatch):
-    def damaged(self, vectors):
+def test_pictures_are_added_where_the_classifier_cannot_be_read(tmp_path, pictures):
+    def damaged():
         raise DamagedFile("the weights have another hash")
 
-    monkeypatch.setattr(StartWords, "likely", damaged)
-    with Collection.create(tmp_path / "neu", features=[Shades()]) as made:
+    class Damaged(Shades):
+        start_words = StartWords(CALLED, damaged, scale=4.0)
+
+    with Collection.create(tmp_path / "neu", features=[Damaged()]) as made:
         assert made.add([pictures]).added == 24
         with pytest.raises(DamagedFile, match="another hash"):
             made.search_word("sky")

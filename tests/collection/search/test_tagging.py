@@ -55,7 +55,7 @@ def test_tags_of_what_is_in_the_collection_and_of_what_is_not(collection, pictur
 
 
 def test_tags_do_not_depend_on_blocks_nor_on_company(
-    collection, pictures, tmp_path, monkeypatch, set_limits
+    collection, pictures, tmp_path, stand_in, set_limits
 ):
     learn(collection)
     paths = sorted(pictures.rglob("*.png"))
@@ -71,7 +71,7 @@ def test_tags_do_not_depend_on_blocks_nor_on_company(
         sizes.append(X.shape[0])
         return annotate(self, X, *args, **kwargs)
 
-    monkeypatch.setattr(Annotator, "annotate", noted)
+    stand_in(Annotator, annotate=noted)
     set_limits(tag_block=4)
     again = collection.words.tag(mixed, 3, threads=2)
     assert max(sizes) == 4

@@ -12,6 +12,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.features import Views
 from lookalike.similarity.registry import SIMILARITIES
 from tests.collection.beside import current_ranker
+from tests.collection.colours import Colours
 from tests.gates import OPEN
 from tests.limits import set_limits
 
@@ -67,16 +68,15 @@ def ranker(collection):
     return current_ranker(collection)
 
 
-def test_vectors_of_several_views_are_not_reduced(collection, fitted, monkeypatch):
+def test_vectors_of_several_views_are_not_reduced(collection, fitted):
     used = ranker(collection).space
     assert used.reduction is None
     assert used.dimension == fitted.dimension == 8
     assert space.reduction_is_due(fitted, 10_000, None) is False
-    monkeypatch.setattr(Views, "blocks", property(lambda self: None))
-    assert space.reduction_is_due(fitted, 10_000, None) is True
+    assert space.reduction_is_due(Colours(), 10_000, None) is True
 
 
-def test_before_learning_views_count_by_their_lengths(collection, monkeypatch):
+def test_before_learning_views_count_by_their_lengths(collection, stand_in):
     assert collection.models.view_weights() == pytest.approx(
         {"colour": 0.5, "edges": 0.5}, abs=1e-3
     )
@@ -85,7 +85,7 @@ def test_before_learning_views_count_by_their_lengths(collection, monkeypatch):
     def twice(index, ids):
         return take(index, ids) * np.array([2] * 4 + [1] * 4, np.float32)
 
-    monkeypatch.setattr(type(ranker(collection).plain), "take", twice)
+    stand_in(type(ranker(collection).plain), take=twice)
     weights = collection.models.view_weights()
     assert weights == pytest.approx({"edges": 0.8, "colour": 0.2}, abs=1e-3)
     assert list(weights) == ["edges", "colour"]

@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import pytest
 
@@ -246,16 +246,14 @@ def test_a_restore_stopped_at_the_last_step_keeps_both(store, tmp_path, monkeypa
     def stop(one, other):
         stopped.append([one, other])
         assert not any("unfinished" in str(path) for path in (one, other))
-        raise KeyboardInterrupt
+        if step == "exchange":
+            raise KeyboardInterrupt
+        return False
 
-    if step == "exchange":
-        monkeypatch.setattr(backup, "_exchanged", stop)
-        with pytest.raises(KeyboardInterrupt):
-            restore_backup(tmp_path / "b", store.path)
-        assert stopped
-    else:
-        monkeypatch.setattr(backup, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(backup, "_exchanged", stop)
+    with pytest.raises(KeyboardInterrupt) if step == "exchange" else nullcontext():
         restore_backup(tmp_path / "b", store.path)
+    assert stopped
     kept = next(tmp_path.glob(f"{store.path.name}.before-*"))
     with opened(store.path) as now, opened(kept) as other:
         found = ["später" in it.labels.all().get(1, []) for it in (now, other)]

@@ -33,7 +33,7 @@ def test_evaluate_names_what_it_compares_with(run, learned):
         assert name in told
 
 
-def test_tag_says_at_which_confidence_it_would_find_something(run, learned, photos, monkeypatch):
+def test_tag_says_at_which_confidence_it_would_find_something(run, learned, photos, stand_in):
     from lookalike.collection import PictureTag, TaggedPicture, Tagging
     from lookalike.collection.nouns.words import Words
 
@@ -43,7 +43,7 @@ def test_tag_says_at_which_confidence_it_would_find_something(run, learned, phot
         tags = (PictureTag("red", 1.0, 0.317),) if min_confidence == 0 else ()
         return Tagging([TaggedPicture(picture, tags)])
 
-    monkeypatch.setattr(Words, "tag", tag)
+    stand_in(Words, tag=tag)
     told = run("tag", picture, "-c", learned).out
     assert "The likeliest word has a confidence of 0.32. To see it: --min-confidence 0.31" in told
 

@@ -114,7 +114,7 @@ def test_index_leaves_a_folder_of_other_things_alone(run, photos, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
 
 
-def test_index_never_removes_what_another_builds(run, photos, model, tmp_path, monkeypatch):
+def test_index_never_removes_what_another_builds(run, photos, model, tmp_path, stand_in):
     """Another process makes the collection while this one is still starting."""
     place, add = tmp_path / "store", Collection.add
     made = []
@@ -129,8 +129,8 @@ def test_index_never_removes_what_another_builds(run, photos, model, tmp_path, m
         with Folder(place).writing():
             return add(self, *args, **kwargs)
 
-    monkeypatch.setattr(images, "find_pictures", make_first)
-    monkeypatch.setattr(Collection, "add", busy)
+    stand_in(images, find_pictures=make_first)
+    stand_in(Collection, add=busy)
     for _ in range(2):  # made meanwhile, then opened
         assert run("index", photos, "-c", place, "--model", model).code == 1
         assert (place / "manifest.json").exists()
@@ -139,7 +139,9 @@ def test_index_never_removes_what_another_builds(run, photos, model, tmp_path, m
 
 
 @pytest.mark.parametrize("error", [CollectionBusy("busy"), InvalidInput("wrong")])
-def test_index_removes_only_what_stayed_empty_and_is_free(run, photos, model, tmp_path, error):
+def test_index_removes_only_what_stayed_empty_and_is_free(
+    run, photos, model, tmp_path, stand_in, error
+):
     """Another process comes in between the making of the collection and its filling."""
 
     def fail(self, *args, **kwargs):
@@ -148,9 +150,8 @@ def test_index_removes_only_what_stayed_empty_and_is_free(run, photos, model, tm
         raise error
 
     place, other_add = tmp_path / "store", Collection.add
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Collection, "add", fail)
-        assert run("index", photos, "-c", place, "--model", model).code == 1
+    stand_in(Collection, add=fail)
+    assert run("index", photos, "-c", place, "--model", model).code == 1
     with Collection.open(place) as store:
         assert len(store) == 9
     shutil.rmtree(place)
@@ -159,8 +160,8 @@ def test_index_removes_only_what_stayed_empty_and_is_free(run, photos, model, tm
         stack.enter_context(Folder(place).writing())
         raise error
 
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        patch.setattr(Collection, "add", fail_while_locked)
+    stand_in(Collection, add=fail_while_locked)
+    with ExitStack() as stack:
         assert run("index", photos, "-c", place, "--model", model).code == 1
         assert (place / "manifest.json").exists()
 
@@ -219,12 +220,12 @@ def test_index_dimension_of_visterms(run, photos, learned, tmp_path):
         assert "--dimension works only with --feature visterms" in ran.err
 
 
-def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
+def test_index_tells_what_was_learned_again(run, photos, learned, stand_in):
     before, after = Figures(0.25, 0.5, 0.75, 4), Figures(0.26, 0.51, 0.76, 4)
     alike = Trial(before, after, True, "It ranks better, says the test.", 27, 3, 5, 2)
     words = Trial(before, Figures(0.33, 0.5, 0.75, 4), True, "So do words.", 27, 3, 5, 3)
     again = Learned(alike, words)
-    monkeypatch.setattr(Collection, "add", lambda *args, **kw: Added(learned_again=again))
+    stand_in(Collection, add=lambda *args, **kw: Added(learned_again=again))
     ran = run("index", photos, "-c", learned)
     assert "models were retrained" in ran.out
     assert "It ranks better, says the test." in ran.out
@@ -235,7 +236,7 @@ def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
     assert told["learned_again"]["similarity"]["reason"] == alike.reason
     assert told["learned_again"]["words"]["model"] == 3
     lost = Added(unlearned="Too few.", unlearned_words="Too many.")
-    monkeypatch.setattr(Collection, "add", lambda *args, **kw: lost)
+    stand_in(Collection, add=lambda *args, **kw: lost)
     ran = run("index", photos, "-c", learned)
     assert "The learned ranking is no longer used: Too few." in ran.out
     assert "The annotator is no longer used: Too many." in ran.out

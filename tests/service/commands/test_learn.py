@@ -86,7 +86,7 @@ def test_learn_from_clicks(run, photos, changeable, tmp_path):
     assert "Words" not in run("learn", "--clicks", table, "-c", changeable, *QUICK).out
 
 
-def test_learn_with_a_threshold(run, photos, changeable, tmp_path, monkeypatch):
+def test_learn_with_a_threshold(run, photos, changeable, tmp_path, stand_in):
     given = []
     learn = Collection.learn
 
@@ -94,7 +94,7 @@ def test_learn_with_a_threshold(run, photos, changeable, tmp_path, monkeypatch):
         given.append(kwargs["threshold"])
         return learn(self, *args, **kwargs)
 
-    monkeypatch.setattr(Collection, "learn", noted)
+    stand_in(Collection, learn=noted)
     table = tmp_path / "clicks.csv"
     rows = [f"{path.parent.name},{path}" for path in sorted(photos.glob("*/*.png"))]
     table.write_text("\n".join(["query,file", *rows]))

@@ -143,16 +143,17 @@ def test_files_that_moved_are_described_where_they_are(run, model, known_brightn
 
 
 def test_an_interrupted_feature_is_gone_on_with(
-    run, photos, changeable, known_brightness, monkeypatch
+    run, photos, changeable, known_brightness, stand_in
 ):
     asked = ("index", photos, "-c", changeable, "--feature", "brightness")
 
     def interrupted(self, image):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Brightness, "record", interrupted)
-        ran = run(*asked)
+    record = Brightness.record
+    stand_in(Brightness, record=interrupted)
+    ran = run(*asked)
+    stand_in(Brightness, record=record)
     assert ran.code == 130
     assert "Finished work is kept; run the same command again" in ran.err
     query = ("search", photos / "red" / "0.png", "-c", changeable)

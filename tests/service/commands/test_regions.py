@@ -140,7 +140,7 @@ def test_no_ranker_may_be_called_together(run, things, store):
     assert "Choose another name" in ran.err
 
 
-def test_a_vocabulary_goes_on_after_it_was_stopped(run, things, tmp_path, monkeypatch):
+def test_a_vocabulary_goes_on_after_it_was_stopped(run, things, tmp_path, stand_in):
     asked = ("vocabulary", things, "--words", 60, "--out", tmp_path / "words")
     fit = Regions.fit
 
@@ -148,14 +148,14 @@ def test_a_vocabulary_goes_on_after_it_was_stopped(run, things, tmp_path, monkey
         fit(self, images, progress, checkpoint=checkpoint)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Regions, "fit", stopped)
+    stand_in(Regions, fit=stopped)
     ran = run(*asked)
     assert ran.code == 130
     assert "run the same command again" in ran.err
     kept = tmp_path / "words.unfinished"
     before = {path.name: path.stat().st_mtime_ns for path in kept.iterdir()}
     assert before.keys() == {"regions-00000", "words"}
-    monkeypatch.setattr(Regions, "fit", fit)
+    stand_in(Regions, fit=fit)
     assert run(*asked).code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["words"]
 

@@ -54,10 +54,10 @@ def test_sheet_of_a_picture_whose_file_is_gone(run, photos, model, tmp_path):
     assert sheet.read_bytes() != page
 
 
-def test_sheet_names_a_query_it_cannot_show(run, learned, tmp_path, monkeypatch):
+def test_sheet_names_a_query_it_cannot_show(run, learned, tmp_path, stand_in):
     picture = tmp_path / "odd.png"
     picture.write_bytes(b"no picture")
-    monkeypatch.setattr(Collection, "search", lambda *args, **kwargs: [])
+    stand_in(Collection, search=lambda *args, **kwargs: [])
     ran = run("search", picture, "-c", learned, "--sheet", tmp_path / "found.html")
     assert ran.code == 1
     assert str(picture) in ran.err

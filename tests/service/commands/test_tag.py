@@ -10,6 +10,7 @@ from lookalike.collection import PictureTag, TaggedPicture, Tagging
 from lookalike.core.text import safe_cell
 from lookalike.images import Refused
 from lookalike.images.xmp import ALL, FLAT, LEARNED, Packet
+from lookalike.service import sidecars
 from lookalike.service.album_export import album_table
 from lookalike.service.commands.tag import SHOWN
 from lookalike.service.label_tables import labels_csv
@@ -31,7 +32,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def tag(here, monkeypatch, run):
+def tag(here, stand_in, run):
     """Run the command on a collection that answers what it is told, and notes what it was asked."""
     asked = {}
 
@@ -67,7 +68,7 @@ def tag(here, monkeypatch, run):
         asked.update(answer=answer, said=said, refused=refused)
         return run("tag", here, *args)
 
-    monkeypatch.setattr(Collection, "open", opened)
+    stand_in(Collection, open=opened)
     call.asked = asked
     return call
 
@@ -271,7 +272,7 @@ def test_sidecars_tell_what_people_said_from_what_was_learned(tag, here):
     assert Packet((here / "a.jpg.xmp").read_bytes()).subjects(LEARNED) == ["cat"]
 
 
-def test_interrupted_says_what_is_kept(tag, here, monkeypatch):
+def test_interrupted_says_what_is_kept(tag, here, stand_in):
     ran = tag(KeyboardInterrupt(), "--write", "csv")
     assert ran.code == 130
     assert "Nothing was written" in ran.err
@@ -280,7 +281,7 @@ def test_interrupted_says_what_is_kept(tag, here, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lookalike.service.sidecars.write_sidecars", stop)
+    stand_in(sidecars, write_sidecars=stop)
     ran = tag(Tagging([tagged(here / "a.jpg", "cat")]), "--write", "xmp")
     assert ran.code == 130
     assert "The sidecars written so far are kept" in ran.err

@@ -528,16 +528,18 @@ def test_an_upload_goes_whatever_the_collection_is_called_by(store, tmp_path, mo
         assert not Path(added["path"]).exists()
 
 
-def test_an_upload_that_cannot_be_kept_is_told(client, store, monkeypatch):
+def test_an_upload_that_cannot_be_written_is_told(client, store, fill_disk):
+    fill_disk()
+    refused(client.post("/api/pictures", content=png()), 507, "No space left")
+    assert not list((store.path / "uploads").iterdir())
+
+
+def test_of_an_upload_that_cannot_be_added_nothing_is_left(client, store, stand_in):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patched:
-        patched.setattr("lookalike.service.web.api.pictures.write_whole", full)
-        refused(client.post("/api/pictures", content=png()), 507, "No space left")
-    with monkeypatch.context() as patched:
-        patched.setattr(Collection, "add", full)
-        assert client.post("/api/pictures", content=png()).status_code == 500
+    stand_in(Collection, add=full)
+    assert client.post("/api/pictures", content=png()).status_code == 500
     assert not list((store.path / "uploads").iterdir())
 
 
@@ -650,12 +652,12 @@ def test_an_empty_collection_can_be_asked(tmp_path):
         assert told["picture"]["id"] == 1
 
 
-def test_what_fails_by_mistake_tells_nothing(store, monkeypatch):
+def test_what_fails_by_mistake_tells_nothing(store, stand_in):
     def broken(*_, **__):
         raise RuntimeError("secret")
 
     with served(store) as client:
-        monkeypatch.setattr(store.votes, "standing", broken)
+        stand_in(store.votes, standing=broken)
         answer = client.get("/api/standing")
     assert answer.status_code == 500
     assert "secret" not in answer.text

@@ -91,7 +91,7 @@ def test_counts_and_parts_are_the_same_for_all(served, run, indexed):
     assert hasattr(Client, "count_word")
 
 
-def test_scores_are_shown_from_0_to_1(served, monkeypatch):
+def test_scores_are_shown_from_0_to_1(served, stand_in):
     client = served()
     store = client.app.state.collection
     real = type(store).search
@@ -101,7 +101,7 @@ def test_scores_are_shown_from_0_to_1(served, monkeypatch):
         found = real(self, *given, **more)
         return [replace(one, score=1.3 - 0.4 * place) for place, one in enumerate(found)]
 
-    monkeypatch.setattr(type(store), "search", above)
+    stand_in(type(store), search=above)
     page = client.get("/search?like=1").text
     shown = [float(one) for one in re.findall(r'class="score"[^>]*>([^<]+)<', page)]
     assert shown == [1.0, 0.9, 0.5, 0.1, 0.0]

@@ -236,7 +236,7 @@ def test_tags_are_added_removed_and_taken_back(client, store):
     assert "blue sky" in Page(back.text).text
 
 
-def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, monkeypatch):
+def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, stand_in):
     from lookalike.collection import Figures, Gain, ModelRow
     from lookalike.core.evidence import Difference
 
@@ -252,7 +252,7 @@ def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, mo
     won = Gain(Difference(0.078, 0.015), Difference(0.045, 0.018), 264)
     lost = Gain(Difference(0.01, 0.015), Difference(0.0, 0.018), 300)
     rows = [model(1, True, won), model(2, False, lost), model(3, True, None, "words")]
-    monkeypatch.setattr(store.models, "all", lambda: rows)
+    stand_in(store.models, all=lambda: rows)
     text = Page(client.get("/learned").text).text
     assert "mAP +0.078 ± 0.015, P@1 +0.045 ± 0.018, judged by 264 pictures" in text
     assert "the bars are of the 53 held out" in text

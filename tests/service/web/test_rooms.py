@@ -7,6 +7,13 @@ from lookalike.images.xmp import EMPTY, FLAT, Packet
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import job_over, png, served
 
+READERS = (
+    "PIL.PngImagePlugin.PngImageFile.__init__",
+    "lookalike.images.metadata._subjects",
+    "lookalike.images.metadata.iptc_texts",
+    "lookalike.images.metadata.embedded_packet",
+)
+
 
 @pytest.fixture
 def photos(tmp_path):
@@ -26,9 +33,8 @@ def test_no_file_is_decoded_in_the_process_of_the_server(client, photos, monkeyp
     def refuse(*_):
         raise AssertionError("decoded here")
 
-    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.__init__", refuse)
-    for reader in ("_subjects", "iptc_texts", "embedded_packet"):
-        monkeypatch.setattr(f"lookalike.images.metadata.{reader}", refuse)
+    for reader in READERS:
+        monkeypatch.setattr(reader, refuse)
     uploaded = client.post("/api/pictures?name=new.png", content=png(seed=1))
     assert uploaded.status_code == 201, uploaded.text
     number = uploaded.json()["picture"]["id"]

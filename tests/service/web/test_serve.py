@@ -162,14 +162,13 @@ def test_the_description_is_whole_and_pages_of_other_sites_are_off(served):
         (MemoryError("secret"), 500),
     ],
 )
-def test_errors_are_told_without_traces(served, monkeypatch, error, status):
+def test_errors_are_told_without_traces(served, stand_in, error, status):
     client = served()
 
     def fail(*_args, **_options):
         raise error
 
-    for name in ("thumbnail", "get", "months", "browse"):
-        monkeypatch.setattr(Pictures, name, fail)
+    stand_in(Pictures, thumbnail=fail, get=fail, months=fail, browse=fail)
     for path in ("/thumbnail/1.jpg", "/api/pictures/1", "/"):
         for accept in ("text/html", "*/*"):
             answer = client.get(path, headers={"Accept": accept})

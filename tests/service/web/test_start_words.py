@@ -85,8 +85,8 @@ def test_the_api_tells_words_and_sources(client):
     assert (unknown["matches"], unknown["counts"]["unknown"]) == ([], ["cr1ms0n"])
 
 
-def test_a_word_that_suits_no_picture_says_so(client, fresh, monkeypatch):
-    monkeypatch.setattr(Collection, "search_word", lambda *given, **more: [])
+def test_a_word_that_suits_no_picture_says_so(client, fresh, stand_in):
+    stand_in(Collection, search_word=lambda *given, **more: [])
     assert "tagged or named “sky”, and none seems to show it" in client.get("/search?word=sky").text
 
 

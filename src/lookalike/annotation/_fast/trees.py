@@ -104,7 +104,9 @@ def grow(
             if cut == count:
                 cut = low
             if cut > uint64(0):
-                forest.order[begin:end] = forest.order[begin:end][places]
+                moved = forest.order[begin:end][places]
+                for i in range(count):
+                    forest.order[begin + i] = moved[i]
                 forest.thresholds[node] = values[cut]
                 stack.append((begin + cut, end, node + uint64(1)))
                 stack.append((begin, begin + cut, uint64(0)))

@@ -184,13 +184,14 @@ class Rankers:
             ranker = self._layered(self._usable(row, learned), who)
             if by not in (None, TOGETHER) or row.feature == OBJECTS:
                 return ranker
-            objects = next(self._of_objects(learned, who), None)
+            rows = [row for row in self._rows if row.feature == OBJECTS]
+            objects = next(self._each_usable(rows, learned, who), None)
         return ranker if objects is None else replace(ranker, objects=objects)
 
-    def _of_objects(self, learned: bool, who: str) -> Iterator[Ranker]:
-        """Yield the rankers of objects that can be used; the lock must be held."""
-        for row in self._rows:
-            if row.feature == OBJECTS and row.ready and row.fingerprint is not None:
+    def _each_usable(self, rows: list[RankerRow], learned: bool, who: str) -> Iterator[Ranker]:
+        """Yield the rankers that are ready and whose parts are there; the lock must be held."""
+        for row in rows:
+            if row.ready and row.fingerprint is not None:
                 with suppress(LookalikeError, OSError):
                     yield self._layered(self._usable(row, learned), who)
 
@@ -221,15 +222,8 @@ class Rankers:
 
     def usable(self, *, learned: bool = True, who: str = people.OWNER) -> list[Ranker]:
         """Return all rankers that are ready and whose parts are there, learned ones or all."""
-        result = []
         with self._lock:
-            for row in self.rows():
-                if row.ready and row.fingerprint is not None:
-                    try:
-                        result.append(self._layered(self._usable(row, learned), who))
-                    except (LookalikeError, OSError):
-                        continue
-        return result
+            return list(self._each_usable(self.rows(), learned, who))
 
     def voting(self, who: str) -> tuple[dict[int, Preferences], Ledger]:
         """Return what votes add to each ranker that a person's vote teaches, and all votes."""

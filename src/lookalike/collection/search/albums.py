@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.ranking.session import Session
-from lookalike.collection.search.searching import ranked
+from lookalike.collection.search.searching import best_hits
 from lookalike.collection.search.words import check_text, rank_word
 from lookalike.collection.store import albums as stored
 from lookalike.collection.store import pictures
@@ -178,20 +178,12 @@ def search_ids(session: Session, search: SavedSearch, among: Among, who: str) ->
         return _by_word(session, search, among, who)
     chosen = among(search.where)
     if search.ask is not None:
-        ranker = session.rankers.get(search.by, learned=search.learned, who=who)
-        matches = ranked(
-            session.database,
-            ranker,
-            session.rankers.layer(who),
-            search.ask,
-            max(len(ranker.plain), 1),
-            first=None,
-            learned=search.learned,
-            among=chosen,
+        matches = best_hits(
+            *(session, search.ask, None, search.by, search.learned, chosen),
             min_score=search.min_score,
-            limits=None,
+            who=who,
         )
-        return np.array([number for number, _ in matches or ()], np.int64)
+        return np.array([number for number, _ in matches], np.int64)
     return pictures.ids(session.database) if chosen is None else chosen
 
 
@@ -223,19 +215,11 @@ def _best(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], str
     ask, whole = _left(session, search.ask)
     if ask is None:
         return [], GONE
-    hits = ranked(
-        session.database,
-        session.rankers.get(search.by, learned=search.learned),
-        session.rankers.layer(),
-        ask,
-        row.most,
-        first=None,
-        learned=search.learned,
-        among=among(search.where),
-        min_score=search.min_score,
-        limits=None,
+    chosen = among(search.where)
+    hits = best_hits(
+        *(session, ask, row.most, search.by, search.learned, chosen), min_score=search.min_score
     )
-    return [number for number, _ in hits or ()], "" if whole else GONE.replace("The", "Some")
+    return [number for number, _ in hits], "" if whole else GONE.replace("The", "Some")
 
 
 def _by_word(

@@ -15,6 +15,7 @@ from lookalike.collection.search.matches import Match
 from lookalike.collection.search.together import DEPTH, raised
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.people import OWNER
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.collection.store.places import places_of
 from lookalike.collection.store.queries import Ask, Ref, has_query, pass_query, store_query
@@ -54,13 +55,34 @@ def search(
     who: str,
 ) -> list[Match]:
     """Return the pictures most like a query, best first."""
-    database, ranker = session.database, session.rankers.get(by, learned=learned, who=who)
+    most = check_whole("search", "k", k, 1) + check_whole("search", "offset", offset, 0)
+    hits = best_hits(
+        session, query, most, by, learned, among, min_score=min_score, limits=limits, who=who
+    )
+    return make_matches(session.database, hits, offset, None)
+
+
+def best_hits(
+    session: Session,
+    query: Query | Ask,
+    most: int | None,
+    by: str | None,
+    learned: bool,
+    among: NDArray[np.int64] | None,
+    *,
+    min_score: float | None = None,
+    limits: Limits | None = None,
+    who: str = OWNER,
+) -> list[tuple[int, float]]:
+    """Return the ``most`` pictures, by default all, most like a query, with scores, best first."""
+    ranker = session.rankers.get(by, learned=learned, who=who)
+    count = max(len(ranker.plain), 1)
     hits = ranked(
-        database,
+        session.database,
         ranker,
         session.rankers.layer(who),
         query,
-        hits_needed("search", k, offset, ranker),
+        count if most is None else min(most, count),
         first=session.rankers.oldest.fingerprint,
         learned=learned,
         among=among,
@@ -69,7 +91,7 @@ def search(
     )
     if hits is None:
         raise session.unknown(query)
-    return make_matches(database, hits, offset, None)
+    return hits
 
 
 def ranked(
@@ -192,21 +214,7 @@ def likeness(
 
     From 0 for the average picture to 1 for the best, and for those that were picked.
     """
-    ranker = session.rankers.get(by, learned=learned, who=who)
-    hits = ranked(
-        session.database,
-        ranker,
-        session.rankers.layer(who),
-        query,
-        max(len(ranker.plain), 1),
-        first=session.rankers.oldest.fingerprint,
-        learned=learned,
-        among=among,
-        min_score=None,
-        limits=limits,
-    )
-    if hits is None:
-        raise session.unknown(query)
+    hits = best_hits(session, query, None, by, learned, among, limits=limits, who=who)
     ids = np.array([number for number, _ in hits], np.int64)
     alike = above_average(np.array([score for _, score in hits], np.float64))
     # What was picked stands first, whatever it scores.
@@ -263,12 +271,6 @@ def keep_query(
         with session.database.transaction() as connection:
             store_query(connection, token, content_hash(data), thumbnail(part), records)
     return token
-
-
-def hits_needed(who: str, k: int, offset: int, ranker: Ranker) -> int:
-    """Return how many of the best are to be found."""
-    most = check_whole(who, "k", k, 1) + check_whole(who, "offset", offset, 0)
-    return min(most, max(len(ranker.plain), 1))
 
 
 def pairs(hits: Hits) -> list[tuple[int, float]]:

@@ -31,10 +31,8 @@ def nearest_words(rows: F32, panels: F32, half_norms: F32, words: I32, lows: F32
         panel = panels[p]
         for i in range(np.uint64(0), np.uint64(rows.shape[0]), _GROUP):
             row_a, row_b, row_c, row_d = rows[i], rows[i + _1], rows[i + _2], rows[i + _3]
-            a[:] = half_norms[p]
-            b[:] = half_norms[p]
-            c[:] = half_norms[p]
-            d[:] = half_norms[p]
+            for j in range(_PANEL):
+                a[j] = b[j] = c[j] = d[j] = half_norms[p, j]
             for k in range(np.uint64(0), np.uint64(rows.shape[1]), _GROUP):
                 w0, w1, w2, w3 = panel[k], panel[k + _1], panel[k + _2], panel[k + _3]
                 a0, a1, a2, a3 = row_a[k], row_a[k + _1], row_a[k + _2], row_a[k + _3]

@@ -41,10 +41,8 @@ def probe(
                 at_c = np.uint64(members[min(m + _2, last)])
                 at_d = np.uint64(members[min(m + _3, last)])
                 row_a, row_b, row_c, row_d = rows[at_a], rows[at_b], rows[at_c], rows[at_d]
-                a[:] = half_norms[p]
-                b[:] = half_norms[p]
-                c[:] = half_norms[p]
-                d[:] = half_norms[p]
+                for j in range(_PANEL):
+                    a[j] = b[j] = c[j] = d[j] = half_norms[p, j]
                 for k in range(np.uint64(0), np.uint64(rows.shape[1]), _GROUP):
                     w0, w1, w2, w3 = panel[k], panel[k + _1], panel[k + _2], panel[k + _3]
                     a0, a1, a2, a3 = row_a[k], row_a[k + _1], row_a[k + _2], row_a[k + _3]

@@ -70,8 +70,9 @@ def grey_with_margin(rgb: U8) -> F32:
             line[x + 2] = np.float32(np.uint32(luma) >> np.uint32(16))
         line[:2] = line[2]
         line[width + 2 :] = line[width + 1]
-    grey[:2] = grey[2]
-    grey[height + 2 :] = grey[height + 1]
+    for x in range(width + 4):
+        grey[0, x] = grey[1, x] = grey[2, x]
+        grey[height + 2, x] = grey[height + 3, x] = grey[height + 1, x]
     return grey
 
 

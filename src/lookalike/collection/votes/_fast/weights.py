@@ -45,7 +45,9 @@ def _products(few: F32, many: F32) -> F32:
     products = np.empty((few.shape[0], many.shape[0]), few.dtype)
     whole = few.shape[0] - few.shape[0] % 4
     last = np.zeros((4, few.shape[1]), few.dtype)
-    last[: few.shape[0] - whole] = few[whole:]
+    for k in range(whole, few.shape[0]):
+        for j in range(few.shape[1]):
+            last[k - whole, j] = few[k, j]
     for i in range(many.shape[0]):
         row = many[i]
         for k in range(0, whole, 4):
