@@ -72,8 +72,8 @@ class Names:
                 continue
             rows.append(at)
             at = self.text.find(key, self.text.index(_END, at))
-        found = np.searchsorted(self.starts, np.array(rows, np.int64), side="right") - 1
-        return np.unique(self.pictures[found])
+        holders = np.searchsorted(self.starts, np.array(rows, np.int64), side="right") - 1
+        return np.unique(self.pictures[holders])
 
 
 def folders(database: Database) -> list[tuple[str, int]]:
