@@ -76,6 +76,7 @@ class Collection:
         self.bin = nouns.Bin(session)
         self.duplicates = nouns.DuplicateGroups(session)
         self.ratings = nouns.Ratings(session)
+        self.texts = nouns.Texts(session)
         self.upkeep = nouns.Upkeep(session)
 
     @classmethod

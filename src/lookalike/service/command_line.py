@@ -28,6 +28,7 @@ from lookalike.service.commands.labels import labels
 from lookalike.service.commands.learn import learn
 from lookalike.service.commands.people import people
 from lookalike.service.commands.rankers import rankers
+from lookalike.service.commands.read import read
 from lookalike.service.commands.remove import bin, missing, remove, restore  # noqa: A004
 from lookalike.service.commands.reproduce import reproduce
 from lookalike.service.commands.rollback import rollback
@@ -233,7 +234,12 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike people key Ada --role vote",
         "lookalike people undo Ada --kind votes --preview",
     ),
-    rankers: ("lookalike rankers", "lookalike rankers --remove views"),
+    rankers: (
+        "lookalike rankers",
+        "lookalike rankers --default views",
+        "lookalike rankers --remove views",
+    ),
+    read: ("lookalike read", "lookalike read --remove -c family"),
     rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
     export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
     serve: (

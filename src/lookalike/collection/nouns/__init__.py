@@ -10,6 +10,7 @@ from lookalike.collection.nouns.people import People
 from lookalike.collection.nouns.pictures import Pictures
 from lookalike.collection.nouns.queries import Queries
 from lookalike.collection.nouns.ratings import Ratings
+from lookalike.collection.nouns.texts import Texts
 from lookalike.collection.nouns.upkeep import Upkeep
 from lookalike.collection.nouns.votes import Votes
 from lookalike.collection.nouns.words import Words
@@ -25,6 +26,7 @@ __all__ = [
     "Pictures",
     "Queries",
     "Ratings",
+    "Texts",
     "Upkeep",
     "Votes",
     "Words",

@@ -24,7 +24,8 @@ def migrate(connection: Connection) -> None:
 
 def migrate_8_to_9(connection: Connection) -> None:
     """Give every row its checksum, and write the log anew."""
-    summed = {table: columns for table, columns in SUMMED.items() if table != "details"}
+    later = ("details", "texts")
+    summed = {table: columns for table, columns in SUMMED.items() if table not in later}
     tables = {**summed, **dict.fromkeys(map(records_table, _rankers(connection)), RECORD)}
     for table, columns in tables.items():
         connection.execute(
@@ -44,7 +45,7 @@ def migrate_9_to_10(connection: Connection) -> None:
 
 
 def migrate_10_to_11(connection: Connection) -> None:
-    """Make room for what files say besides keywords, and have all of them read once more."""
+    """Make room for what files and pictures say besides keywords, and have files read anew."""
     connection.execute(
         "CREATE TABLE details (picture INTEGER PRIMARY KEY REFERENCES all_pictures "
         "ON DELETE CASCADE, caption TEXT NOT NULL, camera TEXT NOT NULL, lens TEXT NOT NULL, "
@@ -54,6 +55,10 @@ def migrate_10_to_11(connection: Connection) -> None:
         connection.execute(
             f"CREATE INDEX details_by_{column} ON details ({column}, picture) WHERE {column} != ''"
         )
+    connection.execute(
+        "CREATE TABLE texts (picture INTEGER PRIMARY KEY REFERENCES all_pictures "
+        "ON DELETE CASCADE, text TEXT NOT NULL, crc INTEGER NOT NULL)"
+    )
     connection.execute("UPDATE places SET sidecar = NULL")
 
 

@@ -80,6 +80,13 @@ CREATE TABLE details (
 CREATE INDEX details_by_camera ON details (camera, picture) WHERE camera != '';
 CREATE INDEX details_by_lens ON details (lens, picture) WHERE lens != '';
 
+-- What is written in pictures, of those in which it was looked for; empty for nothing.
+CREATE TABLE texts (
+    picture INTEGER PRIMARY KEY REFERENCES all_pictures ON DELETE CASCADE,
+    text TEXT NOT NULL,
+    crc INTEGER NOT NULL
+);
+
 -- Small JPEGs of pictures.
 CREATE TABLE thumbnails (
     picture INTEGER PRIMARY KEY REFERENCES all_pictures ON DELETE CASCADE,

@@ -14,12 +14,14 @@ from lookalike.core.errors import DamagedFile
 RECORD = ("picture", "record")
 PLACE = ("picture", "CAST(path AS BLOB)")  # a path need not be text that can be read
 DETAILS = ("picture", "caption", "camera", "lens", "latitude", "longitude")
+TEXT = ("picture", "text")
 
 SUMMED = {
     "all_pictures": ("sha256", "format", "width", "height", "bytes", "taken", "added"),
     "places": PLACE,
     "thumbnails": ("picture", "jpeg"),
     "details": DETAILS,
+    "texts": TEXT,
     "given": ("picture", "key", "source", "label"),
     "refusals": ("picture", "key", "word"),
     "clicks": ("query", "picture", "weight"),

@@ -65,6 +65,7 @@ _ROWS = {
     "all_pictures": ("picture", _ANEW),
     "places": ("path", _ANEW),
     "details": ("caption, camera or place", _ANEW),
+    "texts": ("text in a picture", "Read it again: lookalike read --remove, then lookalike read."),
     "given": ("label", "Restore a backup, or import or say the labels of these pictures again."),
     "refusals": ("refused word", "Restore a backup, or refuse the words again."),
     "clicks": ("click", "Restore a backup, or learn again with --clicks."),
