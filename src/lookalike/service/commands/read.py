@@ -34,8 +34,8 @@ def read(
         else:
             with screen.bar("Reading") as progress:
                 result = store.texts.read(progress=progress)
-            found = f"{counted(result.written, 'picture')} of {result.read:,} with text."
-            screen.say(f"Read: {found}")
+            summary = f"{counted(result.written, 'picture')} of {result.read:,} with text."
+            screen.say(f"Read: {summary}")
             for one in result.refused:
                 screen.say(f"Skipped {one.path}: {one.reason}", style="yellow")
     screen.result({"collection": collection, **asdict(result)})
