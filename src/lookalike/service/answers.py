@@ -54,6 +54,8 @@ class Picture(PictureRow):
         Since when its files are missing, in UTC; null if one is there.
     caption : str
         What people wrote about it, as its files say (XMP, IPTC, EXIF); else empty.
+    written : str
+        What is written in it, a line for each line, where that was read; else empty.
     camera, lens : str
         Their names, as its files say; else empty.
     latitude, longitude : float or None
@@ -82,9 +84,10 @@ class PictureMatch(Picture):
         The vote on it in this search: 1 for picked, -1 for rejected, else 0.
     source : str or None
         In a search by word: `given` if the picture is tagged with it, `caption` if it stands in its
-        caption, `name` if its file or a folder is named so; `learned`, `start` or `meaning` if it
-        probably fits, according to what was learned, known from the start, or read by its meaning.
-        Null in a search by picture, and where there are only filters.
+        caption, `name` if its file or a folder is named so, `written` if it is written in it;
+        `learned`, `start` or `meaning` if it probably fits, according to what was learned, known
+        from the start, or read by its meaning. Null in a search by picture, and where there are
+        only filters.
     """
 
     score: float

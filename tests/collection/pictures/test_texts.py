@@ -126,3 +126,19 @@ def test_text_is_read_by_the_models_of_the_package():
     )
     assert text_reader()(image) == "Platform 9"
     assert text_reader()(Image.new("RGB", (64, 64), "white")) == ""
+
+
+def test_what_is_written_is_found_shown_and_marked(collection):
+    assert collection.words.count("notausgang").unknown == ("notausgang",)
+    collection.texts.read(reader=Reader())
+    red = collection.texts.of(range(1, 25))
+    for text in ("notausgang", "NOTAUSGANG exit", '"notausgang exit"'):
+        matches = collection.search_word(text, 30)
+        assert {match.id for match in matches} == red.keys()
+        assert {match.source for match in matches} == {"written"}
+    counts = collection.words.count("notausgang")
+    assert (counts.written, counts.tagged, counts.named, counts.probable) == (8, 0, 0, 0)
+    assert not collection.search_word("notaus", 30)
+    assert {row.written for row in collection.pictures.all()} == {"Notausgang\nEXIT", ""}
+    collection.texts.remove()
+    assert not collection.search_word("notausgang", 30)

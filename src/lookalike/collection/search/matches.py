@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-Source: TypeAlias = Literal["start", "learned", "given", "caption", "name", "similar", "meaning"]
-"""Where a word comes from: known from the start, an annotator, labels, captions, names, similar
-pictures, or words near it in meaning."""
+Source: TypeAlias = Literal[
+    "start", "learned", "given", "caption", "name", "written", "similar", "meaning"
+]
+"""Where a word comes from: known from the start, an annotator, labels, captions, names, what is
+written in pictures, similar pictures, or words near it in meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +16,8 @@ class Match:
     """A picture that a search found; ``path`` is the first of its ``places``.
 
     For a word, ``source`` says whether the picture has it as a label (``given``), in its
-    ``caption`` or in the ``name`` of its file or a folder, or probably fits (``learned``, ``start``
-    or ``meaning``); else it is None.
+    ``caption``, in the ``name`` of its file or a folder, or ``written`` in it, or probably fits
+    (``learned``, ``start`` or ``meaning``); else it is None.
     """
 
     id: int
@@ -76,8 +78,8 @@ class WordCounts:
         What was typed and not understood.
     among : int or None
         How many pictures pass the filters, typed or given beside; None without any.
-    captioned : int
-        Those in whose caption it stands.
+    captioned, written : int
+        Those in whose caption it stands, and others in which it is written.
     """
 
     tagged: int
@@ -89,6 +91,7 @@ class WordCounts:
     set_aside: tuple[str, ...] = ()
     among: int | None = None
     captioned: int = 0
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures.captions import Captions
 from lookalike.collection.pictures.names import Names
+from lookalike.collection.pictures.passages import Passages
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
 from lookalike.collection.search.conditions import Ids, Select, selected, spellings
+from lookalike.collection.search.fit import (
+    CAPTIONED,
+    GIVEN,
+    LEARNED,
+    MEANING,
+    NAMED,
+    NO_SOURCE,
+    SOURCES,
+    START,
+    WRITTEN,
+    Chances,
+    Fit,
+    Mask,
+    combined,
+    spread_over,
+)
 from lookalike.collection.search.lexicon import better_start_words
 from lookalike.collection.search.matches import Match, Reading, ReadWord, Source, WordCounts
 from lookalike.collection.search.query_language import Term, parse
 from lookalike.collection.search.reading import Meaning, Meanings, is_sentence, is_stop_word, split
 from lookalike.collection.search.searching import above_average, make_matches
 from lookalike.collection.store import browsing, labels, people
+from lookalike.collection.store.database import Database
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
@@ -37,31 +54,18 @@ from lookalike.features import StartWords
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
 
-SOFT = 0.02
-"""What a term counts that does not fit at all, so that others still put pictures in order."""
-
-NAME_CHANCE = 0.5
-"""How probable it is that a picture shows what its file or a folder is named after."""
-
-CAPTION_CHANCE = 0.8
-"""How probable it is that a picture shows what its caption says; a guess, as that of names is."""
-
-MIN_WITHOUT = 0.5
-"""How probable a term that is typed with a minus must be for a picture to be left out."""
-
 MAX_LABELS = 5
 """The labels and learned words, of those near in meaning, that a term is read as."""
 
 MAX_NAMES = 1000
 """The labels, and the names of folders, that texts may be read as; the most used."""
 
-_SOURCES: tuple[Source | None, ...] = (
-    *("given", "caption", "name", "learned", "start", "meaning"),
-    None,
-)
-_GIVEN, _CAPTIONED, _NAMED, _LEARNED, _START, _MEANING, _NO_SOURCE = range(7)
-
-Chances: TypeAlias = NDArray[np.float64]
+_TEXTS: dict[int, Callable[[Database], Names | Passages]] = {
+    CAPTIONED: Passages.captions,
+    NAMED: Names.read,
+    WRITTEN: Passages.written,
+}
+"""What reads where words may stand, in the order in which it is told."""
 
 _log = logging.getLogger(__name__)
 
@@ -95,24 +99,25 @@ class Ranked:
     @property
     def given(self) -> list[int]:
         """The pictures that the text was given to, rising."""
-        return sorted(self.ids[self.parts == _GIVEN].tolist())
+        return sorted(self.ids[self.parts == GIVEN].tolist())
 
     @property
     def counts(self) -> WordCounts:
         """How many pictures there are of each source, and how the text was read."""
-        given, captioned, by_name = (
-            int((self.parts == part).sum()) for part in (_GIVEN, _CAPTIONED, _NAMED)
+        given, captioned, by_name, written = (
+            int((self.parts == part).sum()) for part in (GIVEN, CAPTIONED, NAMED, WRITTEN)
         )
         return WordCounts(
             given,
             by_name,
-            len(self.ids) - given - captioned - by_name,
+            len(self.ids) - given - captioned - by_name - written,
             tuple(one.text for one in self.readings if not one.without),
             tuple(one.text for one in self.readings if not one.words),
             self.readings,
             self.set_aside,
             self.among,
             captioned,
+            written,
         )
 
     def page(self, session: Session, k: int, offset: int, min_score: float | None) -> list[Match]:
@@ -123,7 +128,7 @@ class Ranked:
         hits = list(zip(self.ids[:last].tolist(), self.scores[:last].tolist(), strict=True))
         sources = dict(zip(self.ids[offset:last].tolist(), self.parts[offset:last], strict=True))
         return [
-            replace(match, source=_SOURCES[sources[match.id]])
+            replace(match, source=SOURCES[sources[match.id]])
             for match in make_matches(session.database, hits, offset, min_score)
         ]
 
@@ -143,31 +148,6 @@ class Likeness:
     def of(self, ids: Ids) -> tuple[Chances, float]:
         """Return the likeness of some pictures, which all have one, and the weight of words."""
         return self.chances[np.searchsorted(self.ids, ids)], self.weight
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """How a term fits pictures: given to them, in names and captions, and how well besides."""
-
-    given: NDArray[np.bool_]
-    by_name: NDArray[np.bool_]
-    likely: Chances
-    source: int
-    captioned: NDArray[np.bool_] | Literal[False] = False
-
-    @property
-    def chances(self) -> Chances:
-        """How probable it is that the term fits: names and captions are evidence beside looks."""
-        unlikely = (1 - self.likely) * np.where(self.by_name, 1 - NAME_CHANCE, 1)
-        unlikely *= np.where(self.captioned, 1 - CAPTION_CHANCE, 1)
-        return np.where(self.given, 1.0, 1 - unlikely)
-
-    @property
-    def parts(self) -> NDArray[np.uint8]:
-        """Where the fit of each picture comes from."""
-        captioned = np.broadcast_to(self.captioned, self.given.shape)
-        sure = [self.given, captioned, self.by_name]
-        return np.select(sure, [_GIVEN, _CAPTIONED, _NAMED], self.source).astype(np.uint8)
 
 
 def check_text(text: object) -> str:
@@ -214,7 +194,7 @@ def rank_word(
     texts = {term for side in (*groups, against) for part in side for term in part}
     fits, readings = knowing.fits([*texts], ids)
     alike = None if like is None else like.of(ids)
-    result = _combined(ids, groups, against, fits, alike)
+    result = combined(ids, groups, against, fits, alike)
     if typed.groups and not result[0].size and knowing.trouble is not None:
         raise knowing.trouble
     if not typed.groups and not typed.without and like is None:
@@ -222,7 +202,7 @@ def rank_word(
         listed = browsing.browse_ids(session.database, every, 0, None, "newest")
         newest = np.array(listed, np.int64)
         newest = newest[np.isin(newest, ids)] if not typed.is_empty else newest[:0]
-        source = np.full(len(newest), _NO_SOURCE, np.uint8)
+        source = np.full(len(newest), NO_SOURCE, np.uint8)
         result = newest, np.ones(len(newest)), source
     read = [
         replace(readings[term], without=without)
@@ -234,65 +214,6 @@ def rank_word(
     aside = (*typed.set_aside, *problems)
     passing = len(ids) if among is not None or typed.has_filters else None
     return Ranked(*result, tuple(dict.fromkeys(read)), aside, passing)
-
-
-def _combined(
-    ids: Ids,
-    groups: list[list[list[str]]],
-    against: list[list[str]],
-    fits: Mapping[str, _Fit],
-    alike: tuple[Chances, float] | None = None,
-) -> tuple[Ids, Chances, NDArray[np.uint8]]:
-    """Return the pictures that terms fit, ranked, with their scores and parts."""
-    positive = [
-        [[fits[term] for term in part if term in fits] for part in group] for group in groups
-    ]
-    positive = [[part for part in group if part] for group in positive]
-    positive = [group for group in positive if group]
-    parts = np.full(len(ids), _GIVEN if positive else _NO_SOURCE, np.uint8)
-    best, typical = [], np.ones(len(ids))
-    for group in positive:
-        each = np.stack([_all([fit.chances for fit in part]) for part in group])
-        best.append(1 - np.prod(1 - each, axis=0))
-        seen = [_all([fit.likely for fit in part]) for part in group]
-        typical *= 1 - np.prod([1 - one for one in seen], axis=0)
-        # Where a match comes from is told by the surest alternative, and of its terms the last.
-        own = np.stack([np.max([fit.parts for fit in part], axis=0) for part in group])
-        surest = np.argmax(each, axis=0)[None]
-        parts = np.maximum(parts, np.take_along_axis(own, surest, axis=0)[0])
-    chances = _all(best) if best else np.full(len(ids), float(not groups or alike is not None))
-    if alike is not None:
-        likeness, weight = alike
-        parts[chances <= 0] = _NO_SOURCE
-        chances = _softened(likeness) ** (2 - 2 * weight) * _softened(chances) ** (2 * weight)
-    for part in against:
-        some = [fits[term] for term in part if term in fits]
-        if some:
-            chance = _all([fit.chances for fit in some])
-            is_sure = chance >= MIN_WITHOUT
-            for fit in some:
-                # How well a learned word fits is no probability.
-                is_sure &= fit.parts != _LEARNED
-            rest = np.maximum(1 - chance, SOFT)
-            chances = np.where(is_sure, 0, chances * rest)
-            typical *= rest
-    rows = np.flatnonzero(chances > 0)
-    given = parts[rows] == _GIVEN
-    order = rows[np.lexsort((ids[rows], -typical[rows], ~given, -chances[rows]))]
-    return ids[order], chances[order], parts[order]
-
-
-def _softened(chances: Chances) -> Chances:
-    return SOFT + (1 - SOFT) * chances
-
-
-def _all(chances: list[Chances]) -> Chances:
-    """Return how probable it is that all fit; one that does not fit at all leaves a little."""
-    if len(chances) == 1:
-        return chances[0]
-    soft = np.prod([_softened(one) for one in chances], axis=0)
-    least = SOFT ** len(chances)
-    return np.asarray((soft - least) / (1 - least))
 
 
 @dataclass(frozen=True)
@@ -377,44 +298,36 @@ class _Knowing:
         for word, _ in self.session.answers.read(labels.labels_used)[:MAX_NAMES]:
             yield word, "given"
 
-    def fits(self, terms: list[str], ids: Ids) -> tuple[dict[str, _Fit], dict[str, Reading]]:
+    def fits(self, terms: list[str], ids: Ids) -> tuple[dict[str, Fit], dict[str, Reading]]:
         """Return how terms fit pictures, but for those nothing is known of, and their readings."""
         fits, readings = {}, {}
-        all_names = self.session.answers.read(Names.read)
-        captions = self.session.answers.read(Captions.read)
+        indexes = {part: self.session.answers.read(read) for part, read in _TEXTS.items()}
         for term in terms:
-            names = all_names.find(term)
-            by_name = np.isin(ids, names)
-            captioned = np.isin(ids, captions.find(term))
+            holders = {part: index.find(term) for part, index in indexes.items()}
             if self.knows(term):
                 known: Source = "start" if self._is_start(term) else "given"
-                fits[term] = replace(self._fit(term, ids, by_name), captioned=captioned)
+                fits[term] = self._fit(term, ids, _masks(ids, holders))
                 readings[term] = Reading(term, (ReadWord(term, 1.0, known),))
                 continue
             if word_key(term) in self.strike:
-                captioned &= False
+                holders = {}
+            evidence = _masks(ids, holders)
             meaning = None if is_stop_word(term) else self.meanings.near(term, self.strike)
-            is_name = word_key(term) not in self.strike and bool(names.size)
-            words = [ReadWord(term, 1.0, "name")] if is_name else []
-            if captioned.any():
-                words.insert(0, ReadWord(term, 1.0, "caption"))
+            parts = [part for part, some in holders.items() if some.size]
+            words = [ReadWord(term, 1.0, it) for it in map(SOURCES.__getitem__, parts) if it]
             if meaning is not None:
-                fit = self._meant(meaning, ids, by_name & is_name)
-                fits[term] = replace(fit, captioned=captioned)
+                fits[term] = self._meant(meaning, ids, evidence)
                 words += meaning.shown
             elif words:
                 nothing = np.zeros(len(ids))
-                source = _NAMED if is_name else _CAPTIONED
-                fits[term] = _Fit(
-                    nothing.astype(bool), by_name & is_name, nothing, source, captioned
-                )
+                fits[term] = Fit(nothing.astype(bool), evidence, nothing, parts[0])
             readings[term] = Reading(term, tuple(words), is_literal=meaning is None)
         return fits, readings
 
     def _is_start(self, term: str) -> bool:
         return any(start.vocabulary.find(term) is not None for _, start in self.starts)
 
-    def _meant(self, meaning: Meaning, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
+    def _meant(self, meaning: Meaning, ids: Ids, evidence: Mapping[int, Mask]) -> Fit:
         """Return how the words that a term is read as fit pictures, each by its weight."""
         total = np.zeros(len(ids))
         for ranker, start in self.starts[:1]:
@@ -425,18 +338,18 @@ class _Knowing:
                     among[name[1]] += one.weight
             classes = self.session.rankers.classes.of(ranker, start)
             sure = np.asarray(start.weighed(classes.likely, np.minimum(among, 1)), np.float64)
-            total += _spread(ids, classes.ids, sure)
+            total += spread_over(ids, classes.ids, sure)
         others = [one for one in meaning.words if one.source != "start"][:MAX_LABELS]
         for one in others:
-            fit = self._fit(one.word, ids, np.zeros(len(ids), bool), is_meant=True)
+            fit = self._fit(one.word, ids, {}, is_meant=True)
             total += one.weight * fit.chances
         likely = meaning.likeness * np.minimum(total, 1)
         likely[likely < MIN_CONFIDENCE * meaning.likeness] = 0
-        return _Fit(np.zeros(len(ids), bool), by_name, likely, _MEANING)
+        return Fit(np.zeros(len(ids), bool), evidence, likely, MEANING)
 
     def _fit(
-        self, term: str, ids: Ids, by_name: NDArray[np.bool_], *, is_meant: bool = False
-    ) -> _Fit:
+        self, term: str, ids: Ids, evidence: Mapping[int, Mask], *, is_meant: bool = False
+    ) -> Fit:
         """Return how a word that is known fits pictures; one that another is read as, by itself."""
         database = self.session.database
         source, fitting, likely, other = self._likely(term)
@@ -452,16 +365,16 @@ class _Knowing:
         given |= np.isin(ids, [number for number, shows in own.items() if shows])
         refused = {n for n in refused if not own.get(n)} | {n for n in own if not own[n]}
         if source is None and self.learned and given.any():
-            source, (fitting, likely) = _LEARNED, self._alike(ids[given])
-        seen = _spread(ids, fitting, likely)
+            source, (fitting, likely) = LEARNED, self._alike(ids[given])
+        seen = spread_over(ids, fitting, likely)
         is_learned = any(_has(one, term) for _, one in self.annotators)
-        if source == _LEARNED and not is_learned and not is_meant:
+        if source == LEARNED and not is_learned and not is_meant:
             # Of what only people know, and of a sentence they voted on, the meaning still counts.
             meaning = self.meanings.near(term, self.strike | {word_key(term)})
             if meaning is not None:
-                seen = (seen + self._meant(meaning, ids, by_name).likely) / 2
+                seen = (seen + self._meant(meaning, ids, {}).likely) / 2
         seen[np.isin(ids, [*refused])] = 0
-        return _Fit(given, by_name, seen, _START if source is None else source)
+        return Fit(given, evidence, seen, START if source is None else source)
 
     def _alike(self, given: Ids) -> tuple[Ids, NDArray[np.float64]]:
         """Return how like pictures are to those that a word was given to."""
@@ -484,21 +397,13 @@ class _Knowing:
             if start is None or word_key(name) not in better_start_words(
                 self.session, learned, start
             ):
-                return _LEARNED, *_learned(*learned, name), []
+                return LEARNED, *_learned(*learned, name), []
         if start is not None and (result := start[1].vocabulary.find(term)) is not None:
             classes = self.session.rankers.classes.of(*start)
             sure = np.asarray(start[1].confidences(classes.likely, result[1]), np.float64)
             sure[sure < MIN_CONFIDENCE] = 0
-            return _START, classes.ids, sure, [result[0]]
+            return START, classes.ids, sure, [result[0]]
         return None, np.zeros(0, np.int64), np.zeros(0), []
-
-
-def _spread(ids: Ids, own: Ids, likely: Chances) -> Chances:
-    """Return what is known of some pictures, by their rising ids, for each of others."""
-    result = np.zeros(len(ids))
-    here, there = np.isin(ids, own), np.isin(own, ids)
-    result[here] = likely[there]
-    return result
 
 
 @contextmanager
@@ -548,3 +453,8 @@ def spelling(path: Path, word: str, annotator: Annotator) -> str:
     raise InvalidInput(
         f"{path} has not learned the word {word!r:.80} (it knows {len(spelled):,}). {near}"
     )
+
+
+def _masks(ids: Ids, holders: Mapping[int, Ids]) -> dict[int, Mask]:
+    """Return which of the pictures are among those of each."""
+    return {part: np.isin(ids, some) for part, some in holders.items()}

@@ -15,6 +15,7 @@ from lookalike.collection.store.database import Database, now, numbers, stored
 from lookalike.collection.store.details import details_of
 from lookalike.collection.store.places import missing_since, places_of
 from lookalike.collection.store.sums import damaged, is_sound, row_sum, sound_jpeg
+from lookalike.collection.store.texts import texts_of
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.images import Facts
@@ -27,6 +28,7 @@ class PictureRow:
 
     ``missing`` is since when, in UTC, all its files are missing; None where one is there.
     ``caption``, ``camera``, ``lens`` and the place in degrees are what its files say, or empty.
+    ``written`` is what is written in it, where that was read.
     """
 
     id: int
@@ -44,6 +46,7 @@ class PictureRow:
     lens: str = ""
     latitude: float | None = None
     longitude: float | None = None
+    written: str = ""
 
 
 _PAGE = 1000
@@ -148,18 +151,19 @@ def _rows(
     database: Database, facts: Sequence[Sequence[Any]], places: Mapping[int, tuple[Path, ...]]
 ) -> dict[int, PictureRow]:
     missing, details = missing_since(database, places), details_of(database, places)
+    texts = texts_of(database, places)
     return {
         row[0]: PictureRow(
             *(*_sound_facts(row), places[row[0]], missing.get(row[0])),
-            **_fields(details.get(row[0], NOTHING)),
+            **_fields(details.get(row[0], NOTHING), texts.get(row[0], "")),
         )
         for row in facts
         if row[0] in places
     }
 
 
-def _fields(details: Details) -> dict[str, Any]:
-    return {one.name: getattr(details, one.name) for one in fields(Details)}
+def _fields(details: Details, written: str) -> dict[str, Any]:
+    return {"written": written} | {one.name: getattr(details, one.name) for one in fields(Details)}
 
 
 def with_labels(

@@ -25,7 +25,7 @@ MAX_DRAWN = 20
 """Matches whose regions are drawn on a sheet."""
 
 KINDS = {"given": "tagged", "name": "named", "learned": "learned", "start": "built-in word"}
-KINDS |= {"meaning": "meaning", "caption": "in the caption"}
+KINDS |= {"meaning": "meaning", "caption": "in the caption", "written": "written in it"}
 
 
 def _four_numbers(text: str | None) -> str | None:
@@ -202,9 +202,10 @@ def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") ->
     _show_readings(screen, counts)
     if counts.terms:
         captioned = f"In the caption: {counts.captioned:,}. " if counts.captioned else ""
+        written = f"Written in the picture: {counts.written:,}. " if counts.written else ""
         screen.say(
             f"Tagged: {counts.tagged:,}. {captioned}In the file or folder name: "
-            f"{counts.named:,}. Probably: {counts.probable:,}."
+            f"{counts.named:,}. {written}Probably: {counts.probable:,}."
         )
     screen.table(
         ["rank", "match", "score", "picture"],

@@ -27,6 +27,7 @@ EVEN = 0.5
 """The weight of words that count as much as pictures."""
 
 _MARKS = {"given": "tagged", "caption": "in the caption", "name": "in the name"}
+_MARKS |= {"written": "written in the picture"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,9 @@ def _matches(
 
 def _marked(tile: Tile, match: "Match") -> Tile:
     """Return the tile of a match by words, with where it comes from and how sure it is."""
-    sure = match.score if match.source in ("start", "meaning", "name", "caption") else None
+    sure = (
+        match.score if match.source in ("start", "meaning", "name", "caption", "written") else None
+    )
     return replace(tile, mark=_MARKS.get(match.source or "", ""), sure=sure)
 
 

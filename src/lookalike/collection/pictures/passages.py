@@ -1,14 +1,15 @@
-"""Pictures found by what their captions say, word by word."""
+"""Pictures found by what their captions say, or by what is written in them, word by word."""
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.store import details
+from lookalike.collection.store import details, texts
 from lookalike.collection.store.database import Database
 from lookalike.core.text import plain_key
 
@@ -16,8 +17,8 @@ _END = "\0"
 
 
 @dataclass(frozen=True)
-class Captions:
-    """The captions of all pictures as one text, and where those of pictures begin in it.
+class Passages:
+    """The texts of all pictures as one, and where those of pictures begin in it.
 
     Looking through one text takes a hundredth of the time that looking through many does.
     """
@@ -27,10 +28,18 @@ class Captions:
     text: str
 
     @classmethod
-    def read(cls, database: Database) -> Self:
+    def captions(cls, database: Database) -> Self:
         """Return the captions of a collection."""
-        rows = details.captions(database)
-        keys = [" ".join(plain_key(caption).split()) + _END for _, caption in rows]
+        return cls._of(details.captions(database))
+
+    @classmethod
+    def written(cls, database: Database) -> Self:
+        """Return what is written in pictures, where it was read."""
+        return cls._of(texts.texts(database))
+
+    @classmethod
+    def _of(cls, rows: Sequence[tuple[int, str]]) -> Self:
+        keys = [" ".join(plain_key(text).split()) + _END for _, text in rows]
         lengths = np.array([0, *map(len, keys)], np.int64)
         return cls(
             np.array([number for number, _ in rows], np.int64),
@@ -39,7 +48,7 @@ class Captions:
         )
 
     def find(self, term: str) -> NDArray[np.int64]:
-        """Return the pictures in whose caption a word or phrase stands, by rising id.
+        """Return the pictures in whose text a word or phrase stands, by rising id.
 
         Case, accents, Unicode form and white space do not count. Words count as a whole, but in
         scripts that have no spaces.
