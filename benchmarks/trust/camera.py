@@ -4,8 +4,9 @@ The files are those of the set ``camera`` and a thousand made here, with EXIF, m
 IPTC, profiles and comments drawn at random, in both byte orders, many with values that no standard
 allows. The ways: ``index``, an import on the page, a rescan, a watched folder, an upload, a query.
 A file differs if a way takes what the command line refuses, or the other way round, gives another
-reason, or another format, size, time, label or thumbnail; a query, if it does not find the picture
-itself with a score of 1, among the first 20, since files may differ in their metadata only.
+reason, or another format, size, time, label, caption, camera, lens, place or thumbnail; a query,
+if it does not find the picture itself with a score of 1, among the first 20, since files may
+differ in their metadata only.
 """
 
 import hashlib
@@ -82,6 +83,7 @@ def exif(rng: np.random.Generator) -> bytes:
     details = [(0x9003, 2, text(TIMES)), (0x9004, 2, text(TIMES)), (0x829A, 5, fractions(4))]
     details += [(0x927C, 7, b"Maker\0" + rng.bytes(int(rng.integers(0, 20_000))))]
     details += [(0x9286, 7, b"UNICODE\0" + rng.bytes(40)), (0x8827, 3, whole(200))]
+    details += [(0xA434, 2, text(TEXTS))]
     details += [
         (
             0xA000 + n,
@@ -132,12 +134,14 @@ def xmp(rng: np.random.Generator) -> bytes:
 
 
 def iptc(rng: np.random.Generator) -> bytes:
-    """Return a block of Photoshop's with keywords, in one of two encodings."""
+    """Return a block of Photoshop's with keywords and a caption, in one of two encodings."""
     coding = ("utf-8", "latin-1")[rng.integers(2)]
+    caption = "Größe\r\nam Strand".encode(coding) + rng.bytes(int(rng.integers(0, 3)))
     fields = b"".join(
         b"\x1c\x02\x19" + struct.pack(">H", len(word.encode(coding))) + word.encode(coding)
         for word in WORDS[: int(rng.integers(0, 4))]
     )
+    fields += b"\x1c\x02\x78" + struct.pack(">H", len(caption)) + caption
     body = fields + b"\0" * (len(fields) % 2)
     return b"Photoshop 3.0\x008BIM\x04\x04\0\0" + struct.pack(">I", len(fields)) + body
 
@@ -197,6 +201,7 @@ def contents(place: Path) -> Answers:
         return {
             row.sha256: [
                 *(row.format, row.width, row.height, row.taken, row.bytes),
+                *(row.caption, row.camera, row.lens, row.latitude, row.longitude),
                 *(labels.get(row.id, []), store.pictures.thumbnail(row.id).hex()),
             ]
             for row in store.pictures.all()
@@ -301,13 +306,17 @@ def measure(options: Options) -> list[Figure]:
         expected, refused = contents(place), refusals(place)
         total = len(list(files.iterdir()))
         dated = sum(facts[3] is not None for facts in expected.values())
+        captioned, named, _, placed, _ = (
+            sum(facts[at] not in ("", None) for facts in expected.values()) for at in range(5, 10)
+        )
         figures = [
             Figure(
                 "files refused by the command line",
                 len(refused),
                 "<=",
                 0,
-                f"of {total:,}; {dated:,} have a date",
+                f"of {total:,}; {dated:,} have a date, {captioned:,} a caption, {named:,} a "
+                f"camera, {placed:,} a place",
             )
         ]
         for way in (by_import, by_rescan, by_watching, by_upload, by_query):

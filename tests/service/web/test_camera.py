@@ -62,7 +62,10 @@ def contents(collection):
     """What is known of each picture, by its content."""
     labels = collection.labels.all()
     return {
-        row.sha256: (row.format, row.width, row.height, row.taken, labels.get(row.id))
+        row.sha256: (
+            *(row.format, row.width, row.height, row.taken, labels.get(row.id)),
+            *(row.caption, row.camera, row.lens, row.latitude, row.longitude),
+        )
         for row in collection.pictures.all()
     }
 
@@ -76,6 +79,8 @@ def expected(camera, tmp_path, model, run):
         pictures = contents(collection)
     assert sum(facts[3] is not None for facts in pictures.values()) == len(FILES) - 3
     assert ["2024", "Föhr", "unterwegs"] in [facts[4] for facts in pictures.values()]
+    said = ("A day out", "Maker Ltd. Model 7", "Lens 50mm F1.8", 48.137308, 11.577775)
+    assert sum(facts[5:] == said for facts in pictures.values()) == len(FILES) - 2
     return pictures, [ran["refused"][0]["reason"]]
 
 
