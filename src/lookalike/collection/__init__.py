@@ -10,6 +10,7 @@ from lookalike.collection.nouns.people import Person
 from lookalike.collection.nouns.ratings import Comparison, RatedRankings
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import readable_pictures
+from lookalike.collection.pictures.names import Subfolder
 from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.albums import Album
@@ -24,6 +25,7 @@ from lookalike.collection.search.matches import (
     Source,
     WordCounts,
 )
+from lookalike.collection.search.nearby import Nearby
 from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
@@ -73,6 +75,7 @@ __all__ = [
     "Learned",
     "Match",
     "ModelRow",
+    "Nearby",
     "NewWords",
     "ObjectMatch",
     "Person",
@@ -89,6 +92,7 @@ __all__ = [
     "SavedSearch",
     "Source",
     "Standing",
+    "Subfolder",
     "Suggestion",
     "TaggedPicture",
     "Tagging",

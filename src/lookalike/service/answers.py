@@ -144,6 +144,19 @@ class PicturePage:
     next: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearbyPicture(Picture):
+    """A picture, and how far from another it was taken.
+
+    Attributes
+    ----------
+    kilometres : float
+        Along a great circle.
+    """
+
+    kilometres: float
+
+
 @dataclass(frozen=True, slots=True)
 class EventPage:
     """One page of the log, newest first.

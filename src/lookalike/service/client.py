@@ -18,6 +18,7 @@ from lookalike.collection import (
     RankerInfo,
     Ref,
     Standing,
+    Subfolder,
     Suggestion,
     WordCounts,
 )
@@ -30,6 +31,7 @@ from lookalike.service.answers import (
     EventPage,
     Feedback,
     JobState,
+    NearbyPicture,
     Picture,
     PictureMatch,
     PicturePage,
@@ -348,6 +350,14 @@ class Client(Connection):
     def picture(self, number: int) -> Picture:
         """Return what is known about a picture."""
         return self._get(Picture, f"/api/pictures/{number}")
+
+    def nearby(self, number: int, k: int = 50) -> list[NearbyPicture]:
+        """Return the pictures taken nearest to one whose place is known, the nearest first."""
+        return self._get(list[NearbyPicture], f"/api/pictures/{number}/nearby", {"k": k})
+
+    def subfolders(self, above: str = "") -> list[Subfolder]:
+        """Return the folders in one that pictures lie in or below; by default the highest."""
+        return self._get(list[Subfolder], "/api/subfolders", {"above": above})
 
     def add(self, picture: str | Path | bytes) -> Picture:
         """Upload a picture file and add it to the collection."""

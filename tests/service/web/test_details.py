@@ -1,9 +1,20 @@
 """Captions, cameras, lenses and places over the API, by the client, and on the page."""
 
+import re
+from html import unescape
+
+import numpy as np
 import pytest
 
-from lookalike.collection import Collection, Filter
+from lookalike.collection import Collection, Filter, Subfolder
+from lookalike.collection.store.database import stored
+from lookalike.collection.store.sums import row_sum
+from lookalike.core.earth import kilometres
+from lookalike.core.errors import InvalidInput
 from lookalike.service.client import Client
+from lookalike.service.web.pages.maps import HEIGHT, WIDTH, draw_map
+from lookalike.service.web.pages.tree import MAX_SHOWN
+from tests.collection.beside import beside
 from tests.collection.colours import Colours
 from tests.gates import OPEN
 from tests.images.test_details import described, packet
@@ -102,3 +113,98 @@ def test_the_page_filters_and_marks(http, numbers):
     assert '<option value="Gone" selected>' in text
     assert "EF 50mm (1)" in text
     assert "in the caption" in http.get("/search?word=ship").text
+
+
+def test_the_nearest_by_place(http, store, numbers, run):
+    near = [(one.id, round(one.kilometres)) for one in store.pictures.nearby(numbers["vienna"])]
+    assert near == [(numbers["linz"], 154), (numbers["cape"], 9132)]
+    assert len(store.pictures.nearby(numbers["vienna"], 1)) == 1
+    with Client(str(http.base_url)) as client:
+        answer = client.nearby(numbers["vienna"], 1)
+        assert [(one.id, round(one.kilometres)) for one in answer] == near[:1]
+        assert answer[0].caption == "A ship"
+        with pytest.raises(InvalidInput, match="not known where picture"):
+            client.nearby(numbers["nowhere"])
+    folder = store.path.parent / "photos"
+    shown = run("search", folder / "vienna.png", "--nearby", "-c", store.path, "--json").json
+    assert [(one["id"], round(one["kilometres"])) for one in shown["nearby"]] == near
+    refused = run("search", folder.parent / "x.png", "--nearby", "-c", store.path)
+    assert refused.code == 1
+    assert "is not in the collection" in refused.err
+    text = http.get(f"/places?of={numbers['vienna']}").text
+    assert text.index("154 km") < text.index("9,132 km")
+    assert http.get(f"/places?of={numbers['nowhere']}").status_code == 400
+    assert (
+        f'href="/places?of={numbers["vienna"]}"' in http.get(f"/picture/{numbers['vienna']}").text
+    )
+
+
+def test_the_map_has_a_dot_for_pictures_that_its_filter_finds(http, numbers):
+    text = http.get("/places").text
+    assert "3 pictures with a known place" in text
+    dots = [unescape(link) for link in re.findall(r'<a href="(/\?near=[^"]*)"', text)]
+    assert len(dots) == 2, "on a map from the Cape to Vienna, Linz is where Vienna is"
+    assert len(re.findall("<circle cx[^>]*><title", http.get("/places?near=48.2,16.4,200").text)) == 2
+    ids = {int(one) for link in dots for one in re.findall(r'data-id="(\d+)"', http.get(link).text)}
+    assert ids == {numbers[name] for name in ("vienna", "linz", "cape")}
+    assert "1 picture with a known place" in http.get("/places?camera=Canon+EOS+5D").text
+    assert "No places known" in http.get("/places?camera=none").text
+
+
+@pytest.mark.parametrize("many", [1, 2, 500])
+def test_every_picture_of_a_dot_lies_within_its_distance(many):
+    rng = np.random.default_rng(many)
+    places = np.stack([rng.uniform(-90, 90, many), rng.uniform(-180, 180, many)], axis=1)
+    places[many // 2 :] = np.array((48.2, 16.4)) + rng.normal(0, 0.01, (many - many // 2, 2))
+    plain = draw_map([tuple(place) for place in places.tolist()])
+    assert sum(dot.count for dot in plain.dots) == many
+    assert all(0 <= dot.x <= WIDTH and 0 <= dot.y <= HEIGHT for dot in plain.dots)
+    for dot in plain.dots:
+        here = sum(
+            kilometres(dot.latitude, dot.longitude, *place) <= dot.kilometres for place in places
+        )
+        assert here >= dot.count
+
+
+def test_folders_are_opened_one_by_one(tmp_path):
+    for number, name in enumerate(("a/b/1", "a/b/2", "a/3", "a & <b>/4")):
+        draw(tmp_path / "photos" / f"{name}.png", (40 * number, 90, 200), number)
+    top = str(tmp_path / "photos")
+    with Collection.create(tmp_path / "store", features=[Colours()], gate=OPEN) as store:
+        store.add([top])
+        with served(store) as http, Client(str(http.base_url)) as client:
+            assert client.subfolders() == [Subfolder(top, 4, 2)]
+            assert client.subfolders(top) == [
+                Subfolder(f"{top}/a", 3, 1),
+                Subfolder(f"{top}/a & <b>", 1, 0),
+            ]
+            assert client.subfolders("/nowhere") == []
+            text = http.get("/folders").text
+            assert "photos/a" not in text, "what is closed is not sent"
+            part = http.get("/part/folders", params={"above": top}).text
+            assert "a &amp; &lt;b&gt;</a>" in part
+            link = unescape(re.findall(r'href="(/\?folder=[^"]*)"', part)[1])
+            page = http.get(link).text
+            assert len(re.findall('class="tile"', page)) == 1
+            assert ">photos</a>" in page, "the folders above it lead back"
+
+
+def test_ten_thousand_folders_are_shown_a_part_at_a_time(tmp_path):
+    with Collection.create(tmp_path / "store", features=[Colours()], gate=OPEN) as store:
+        draw(tmp_path / "a.png", (40, 90, 200), 1)
+        store.add([tmp_path / "a.png"])
+        number = store.pictures.find(tmp_path / "a.png")
+        with beside(store).database.transaction() as connection:
+            for folder in range(10_000):
+                path = tmp_path / f"{folder:05}" / "a.png"
+                connection.execute(
+                    "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+                    "VALUES (CAST(? AS TEXT), ?, 1, 1, ?)",
+                    (stored(path), number, row_sum(number, stored(path))),
+                )
+        with served(store) as http:
+            part = http.get("/part/folders", params={"above": str(tmp_path)}).text
+            assert part.count("<li>") == MAX_SHOWN + 1
+            assert f"{10_000 - MAX_SHOWN:,} more" in part
+            more = unescape(re.findall('hx-get="([^"]*start=[^"]*)"', part)[-1])
+            assert f"/{MAX_SHOWN:05}" in http.get(more).text

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from lookalike import images
 from lookalike.collection.nouns.noun import Noun
-from lookalike.collection.nouns.selection import plain
+from lookalike.collection.nouns.selection import matching, plain
 from lookalike.collection.pictures import missing, names
+from lookalike.collection.pictures.names import Subfolder
 from lookalike.collection.search import searching
 from lookalike.collection.search.matches import Match
+from lookalike.collection.search.nearby import Nearby, nearby
 from lookalike.collection.store import browsing, details, pictures, places, rankers
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.pictures import PictureRow
@@ -155,6 +157,24 @@ class Pictures(Noun):
     def lenses(self) -> list[tuple[str, int]]:
         """Return the lenses that pictures were taken with, and how many, the commonest first."""
         return list(self._session.answers.read(details.lenses))
+
+    def nearby(self, picture: int, k: int = 100) -> list[Nearby]:
+        """Return the pictures taken nearest to one, the nearest first.
+
+        InvalidInput is raised if it is not known where that was taken.
+        """
+        return nearby(self._session, picture, k)
+
+    def locations(self, where: Filter | None = None) -> list[tuple[int, float, float]]:
+        """Return the pictures whose place is known, with latitude and longitude in degrees."""
+        every = self._session.answers.read(details.locations)
+        ids = matching(self._session, where)
+        passing = None if ids is None else set(ids.tolist())
+        return [one for one in every if passing is None or one[0] in passing]
+
+    def subfolders(self, above: str = "") -> list[Subfolder]:
+        """Return the folders in one that pictures lie in or below; by default the highest."""
+        return list(self._session.answers.read(names.folder_tree).get(above, ()))
 
     def all(self) -> Iterator[PictureRow]:
         """Go over all pictures by rising id."""

@@ -94,6 +94,31 @@ def folders(database: Database) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: item[0].replace(os.sep, "\0"))
 
 
+@dataclass(frozen=True, slots=True)
+class Subfolder:
+    """A folder, how many pictures lie in or below it, and how many folders with some lie in it."""
+
+    path: str
+    pictures: int
+    folders: int
+
+
+def folder_tree(database: Database) -> dict[str, tuple[Subfolder, ...]]:
+    """Return the folders that lie in each folder, of those with pictures; the highest under ``""``.
+
+    Names are in the order of :func:`folders`.
+    """
+    every = folders(database)
+    known = {path for path, _ in every}
+    above = {path: os.path.dirname(path) for path in known}  # noqa: PTH120
+    above = {path: it if it in known and it != path else "" for path, it in above.items()}
+    inside = Counter(above.values())
+    result: dict[str, list[Subfolder]] = {}
+    for path, pictures in every:
+        result.setdefault(above[path], []).append(Subfolder(path, pictures, inside[path]))
+    return {path: tuple(some) for path, some in result.items()}
+
+
 def _up_to_top(folder: str, tops: set[str]) -> list[str]:
     """Return a folder and those above it, up to the highest that is among ``tops``."""
     chain = [folder]

@@ -98,6 +98,13 @@ def search(
             "them. The collection must have --feature regions.",
         ),
     ] = False,
+    nearby: Annotated[
+        bool,
+        typer.Option(
+            "--nearby",
+            help="Find the pictures taken nearest to PICTURE, which is in the collection.",
+        ),
+    ] = False,
     sheet: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page with the results.")
     ] = None,
@@ -113,6 +120,9 @@ def search(
         raise typer.BadParameter("give a PICTURE or --word WORDS, or both.")
     if word is not None and (box is not None or explain):
         raise typer.BadParameter("--box and --explain take a PICTURE, not --word.")
+    if nearby:
+        _search_nearby(collection, picture, k, Screen(as_json))
+        return
     from lookalike.collection import Collection
     from lookalike.collection import Filter as Among
     from lookalike.service.word_texts import no_matches_text
@@ -183,6 +193,34 @@ def search(
             "sheet": sheet,
         }
     )
+
+
+def _search_nearby(place: Path, picture: str | None, k: int, screen: Screen) -> None:
+    """Show the pictures taken nearest to one."""
+    if picture is None:
+        raise typer.BadParameter("--nearby takes a PICTURE.")
+    from lookalike.collection import Collection
+
+    with Collection.open(place) as store, or_another(store):
+        number = store.pictures.find(picture)
+        if number is None:
+            raise InvalidInput(
+                f"search: {picture} is not in the collection; --nearby takes a picture that is."
+            )
+        rows = [(one, store.pictures.get(one.id)) for one in store.pictures.nearby(number, k)]
+    screen.table(
+        ["rank", "km", "picture"],
+        [
+            [rank, f"{one.kilometres:,.2f}", row.places[0]]
+            for rank, (one, row) in enumerate(rows, start=1)
+        ],
+        numbers=["rank", "km"],
+    )
+    matches = [
+        {"rank": rank, **asdict(one), "path": row.places[0]}
+        for rank, (one, row) in enumerate(rows, start=1)
+    ]
+    screen.result({"query": picture, "nearby": matches})
 
 
 def _show_alike(screen: Screen, matches: "list[Match]", whys: "list[ObjectMatch]") -> None:

@@ -28,7 +28,9 @@ from lookalike.service.web.pages import bin as bin_page
 from lookalike.service.web.pages import duplicates as duplicates_page
 from lookalike.service.web.pages import judging as judging_page
 from lookalike.service.web.pages import objects as object_pages
+from lookalike.service.web.pages import places as places_page
 from lookalike.service.web.pages import routes as pages
+from lookalike.service.web.pages import tree as tree_page
 from lookalike.service.web.pages.errors import refuse, wants_page
 from lookalike.service.web.security.bodies import Closing
 from lookalike.service.web.security.guard import Guard
@@ -83,6 +85,8 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         album_pages,
         bin_page,
         duplicates_page,
+        places_page,
+        tree_page,
         judging_page,
         object_pages,
     ):

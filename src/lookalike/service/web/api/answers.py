@@ -11,9 +11,9 @@ from fastapi import Response
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
 
-from lookalike.collection import Collection, Match, PictureRow
+from lookalike.collection import Collection, Filter, Match, Nearby, PictureRow
 from lookalike.core.text import shown
-from lookalike.service.answers import Picture, PictureMatch
+from lookalike.service.answers import NearbyPicture, Picture, PictureMatch
 
 HASH = 16
 """Digits of a picture's hash in the address of its thumbnail."""
@@ -78,6 +78,20 @@ def matches(
             source=match.source,
         )
         for match, row, labels in collection.pictures.facts_of(result)
+    )
+
+
+def nearby_pictures(collection: Collection, near: Iterable[Nearby]) -> tuple[NearbyPicture, ...]:
+    """Return pictures with how far from another they were taken, the nearest first."""
+    distances = {one.id: one.kilometres for one in near}
+    where = Filter(pictures=tuple(distances))
+    rows = collection.pictures.browse(len(distances), where=where) if distances else []
+    labels = collection.labels.of([row.id for row in rows])
+    return tuple(
+        NearbyPicture(
+            *_row(row), **_more(row, labels.get(row.id, ())), kilometres=distances[row.id]
+        )
+        for row in sorted(rows, key=lambda row: (distances[row.id], row.id))
     )
 
 

@@ -9,18 +9,27 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
-from lookalike.collection import Collection
+from lookalike.collection import Collection, Subfolder
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.core.text import nfc, without_controls
 from lookalike.images import content_hash
 from lookalike.images.thumbnails import THUMBNAIL_SIDE
-from lookalike.service.answers import Count, Picture, PicturePage, StoredQuery, Upload
+from lookalike.service.answers import (
+    Count,
+    NearbyPicture,
+    Picture,
+    PicturePage,
+    StoredQuery,
+    Upload,
+)
 from lookalike.service.web.api import answers
 from lookalike.service.web.api.answers import Answer
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import (
     MAX_ID,
+    MAX_K,
+    MAX_PATH,
     MAX_PICTURES,
     MAX_REACH,
     Browse,
@@ -107,6 +116,28 @@ def picture_ids(request: Request, parameters: Annotated[Range, Query()]) -> list
 def picture(request: Request, number: Id) -> Picture:
     """Return what is known about a picture."""
     return _answer(collection_of(request), number)
+
+
+@router.get("/pictures/{id}/nearby", summary="List pictures by how near to one they were taken")
+def nearby(
+    request: Request,
+    number: Id,
+    k: Annotated[int, Query(ge=1, le=MAX_K, description="Most pictures to return.")] = 50,
+) -> tuple[NearbyPicture, ...]:
+    """Return the pictures taken nearest to one whose place is known, the nearest first."""
+    collection = collection_of(request)
+    return answers.nearby_pictures(collection, collection.pictures.nearby(number, k))
+
+
+@router.get("/subfolders", summary="List folders of pictures")
+def subfolders(
+    request: Request,
+    above: Annotated[
+        str, Query(max_length=MAX_PATH, description="A folder; by default the highest are listed.")
+    ] = "",
+) -> list[Subfolder]:
+    """Return the folders in one that pictures lie in or below, with the number of pictures."""
+    return collection_of(request).pictures.subfolders(above)
 
 
 @router.delete("/pictures/{id}", summary="Delete a picture")

@@ -17,6 +17,9 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)\.js";$', re.MULTILI
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
 
 
+_STYLES = ("style", "many", "objects", "finding")
+
+
 def joined(first: str, read: Callable[[str], str]) -> str:
     r"""Return one script that does what a module does, together with those it imports.
 
@@ -64,7 +67,8 @@ def _sent() -> dict[str, bytes]:
         "icon.svg": (folder / "icon.svg").read_bytes(),
         "page.js": f"{script('htmx.min')}\n{joined('page', script)}".encode(),
         "style.css": b"\n".join(
-            (folder / f"{name}.css").read_bytes() for name in ("style", "many", "objects")
+            (folder / f"{name}.css").read_bytes()
+            for name in ("style", "many", "objects", "finding")
         ),
         "theme.js": script("theme").encode(),
     }

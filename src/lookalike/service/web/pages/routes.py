@@ -31,6 +31,7 @@ from lookalike.service.web.pages.views import (
     Section,
     address,
     chips,
+    crumbs,
     examples,
     filter_pairs,
     folder_name,
@@ -58,6 +59,8 @@ _ROOMS = {
     "/add": "add",
     "/bin": "bin",
     "/duplicates": "pictures",
+    "/places": "pictures",
+    "/folders": "pictures",
 }
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
@@ -164,6 +167,7 @@ def grid(request: Request, parameters: Annotated[GridView, Query()]) -> Response
     return page(
         request,
         "grid.html",
+        crumbs=crumbs(collection.pictures.folders(), parameters.folder),
         filters=parameters,
         kept=kept,
         by=parameters.by,

@@ -145,6 +145,20 @@ def _filter_text(name: str, value: str) -> str:
     return f"{'at least' if name == 'min_bytes' else 'at most'} {size(int(value))}"
 
 
+def crumbs(folders: Iterable[tuple[str, int]], folder: str | None) -> list[tuple[str, str]]:
+    """Return the folders from the highest to one, each with its name.
+
+    Examples
+    --------
+    >>> crumbs([("/srv/photos", 9), ("/srv/photos/2019", 4), ("/srv/x", 1)], "/srv/photos/2019")
+    [('/srv/photos', 'photos'), ('/srv/photos/2019', '2019')]
+    """
+    if folder is None:
+        return []
+    above = [path for path, _ in folders if f"{folder}/".startswith(path.rstrip("/") + "/")]
+    return [(path, path.rpartition("/")[2] or "/") for path in sorted(above, key=len)]
+
+
 def sections(months: Sequence[tuple[str, int]]) -> list[Section]:
     """Split a list into months.
 
@@ -185,6 +199,20 @@ def moment(time: str | None) -> str:
     return f"{date}, {hour}" if hour else date
 
 
+def distance_text(kilometres: float) -> str:
+    """Return a distance in words.
+
+    Examples
+    --------
+    >>> distance_text(0.0004), distance_text(0.25), distance_text(3.14), distance_text(1234.5)
+    ('here', '250 m', '3.1 km', '1,234 km')
+    """
+    if kilometres < 1:
+        metres = round(1000 * kilometres)
+        return f"{metres} m" if metres else "here"
+    return f"{kilometres:.1f} km" if kilometres < 10 else f"{kilometres:,.0f} km"
+
+
 def near_text(near: str) -> str:
     """Return in words what is near a place.
 
@@ -194,7 +222,7 @@ def near_text(near: str) -> str:
     'within 10 km of 48.20000° N, 16.40000° E'
     """
     latitude, longitude, distance = read_near(near)
-    return f"within {distance:g} km of {place_text(latitude, longitude)}"
+    return f"within {distance_text(distance)} of {place_text(latitude, longitude)}"
 
 
 def place_text(latitude: float, longitude: float) -> str:
