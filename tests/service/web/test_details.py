@@ -144,7 +144,8 @@ def test_the_map_has_a_dot_for_pictures_that_its_filter_finds(http, numbers):
     assert "3 pictures with a known place" in text
     dots = [unescape(link) for link in re.findall(r'<a href="(/\?near=[^"]*)"', text)]
     assert len(dots) == 2, "on a map from the Cape to Vienna, Linz is where Vienna is"
-    assert len(re.findall("<circle cx[^>]*><title", http.get("/places?near=48.2,16.4,200").text)) == 2
+    closer = http.get("/places?near=48.2,16.4,200").text
+    assert len(re.findall("<circle cx[^>]*><title", closer)) == 2
     ids = {int(one) for link in dots for one in re.findall(r'data-id="(\d+)"', http.get(link).text)}
     assert ids == {numbers[name] for name in ("vienna", "linz", "cape")}
     assert "1 picture with a known place" in http.get("/places?camera=Canon+EOS+5D").text
