@@ -15,9 +15,11 @@ from lookalike.service.web.settings import Settings
 
 
 @contextmanager
-def running(app, port=0):
+def running(app, port=0, http="auto"):
     """Serve an application from a thread; give its address."""
-    config = uvicorn.Config(app, port=port, log_config=None, ws="none", timeout_graceful_shutdown=2)
+    config = uvicorn.Config(
+        app, port=port, http=http, log_config=None, ws="none", timeout_graceful_shutdown=2
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

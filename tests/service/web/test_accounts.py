@@ -1,17 +1,20 @@
 """Where no key is asked for, other accounts of this computer are refused."""
 
-import http.client
 import os
 import socket
 from contextlib import closing
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
 
 from lookalike.collection import Collection
+from lookalike.service.web.app import make_app
 from lookalike.service.web.security.accounts import TABLES, is_of, own_account
+from lookalike.service.web.security.connections import connections
+from lookalike.service.web.settings import Settings
 from tests.collection.colours import Colours, album
-from tests.service.web.served import served
+from tests.service.web.served import running
 
 pytestmark = pytest.mark.skipif(not TABLES[0].exists(), reason="Linux lists connections")
 
@@ -58,16 +61,16 @@ def collection(tmp_path):
         yield made
 
 
+@pytest.mark.parametrize("http", ["auto", connections(20.0, OWN if OWN == 0 else OTHER)])
 @pytest.mark.parametrize("key", [None, "k" * 24])
-def test_another_account_is_served_only_with_a_key(collection, key):
-    account = OWN if OWN == 0 else OTHER
+def test_another_account_is_served_only_with_a_key(collection, key, http):
     headers = {"X-Lookalike-Client": "1", "Content-Type": "application/json"}
     headers |= {"Authorization": f"Bearer {key}"} if key else {}
-    with served(collection, account=account, key=key) as client:
-        address = urlsplit(str(client.base_url))
-        with closing(http.client.HTTPConnection(address.hostname, address.port)) as line:
-            line.connect()
-            give_away(line.sock)
+    with socket.socket() as other, closing(HTTPConnection("127.0.0.1")) as line:
+        app = make_app(collection, Settings(account=give_away(other), key=key))
+        with running(app, http=http) as address:
+            other.connect(("127.0.0.1", urlsplit(address).port))
+            line.sock = other
             line.request("POST", "/api/tags", b'{"picture": 1, "word": "Hut"}', headers)
             answer = line.getresponse()
             text = answer.read().decode()

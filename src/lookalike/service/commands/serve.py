@@ -254,7 +254,7 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
 
     config = uvicorn.Config(
         app,
-        http=connections(settings.slow_seconds),
+        http=connections(settings.slow_seconds, None if settings.key else settings.account),
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.certificate_key,
         ws="none",

@@ -6,6 +6,8 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from lookalike.service.web.security.accounts import is_of
+
 MAX_CONNECTIONS, MAX_PER_CLIENT = 512, 128
 """Connections at once, in all and from one address.
 
@@ -26,6 +28,8 @@ class Connection(H11Protocol):
     """
 
     slow_seconds = 20.0
+    account: int | None = None
+    """The account that all requests have to be of; looked up once, since the list may be long."""
     open_now: dict["Connection", str]
     """The connections there are, the oldest first, with their addresses; set for each server."""
 
@@ -35,6 +39,10 @@ class Connection(H11Protocol):
         self._stuck = False
         self._ahead = 0
         self._sending: Any = None
+        if self.account is not None and self.client and self.server:
+            host, port = self.server
+            is_own = is_of(self.account, self.client, (host, port or 0))
+            self.app_state = {**self.app_state, "is_own": is_own}
         address = self.client[0] if self.client else ""
         self.open_now[self] = address
         same = [one for one, other in self.open_now.items() if other == address]
@@ -103,6 +111,7 @@ class Connection(H11Protocol):
         self.loop.call_later(self.slow_seconds / 2, self._look_again)
 
 
-def connections(seconds: float) -> type[Connection]:
+def connections(seconds: float, account: int | None = None) -> type[Connection]:
     """Return the connections of one server."""
-    return type("OneServer", (Connection,), {"slow_seconds": seconds, "open_now": {}})
+    own: dict[str, Any] = {"slow_seconds": seconds, "account": account, "open_now": {}}
+    return type("OneServer", (Connection,), own)

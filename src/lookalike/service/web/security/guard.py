@@ -198,7 +198,12 @@ class Guard:
     def _check_account(self, scope: Scope) -> None:
         """Refuse other accounts of this computer, where no key is asked for."""
         account = self._settings.account
-        if account is not None and not is_of(account, scope["client"][:2], scope["server"][:2]):
+        if account is None:
+            return
+        is_own = scope.get("state", {}).get("is_own")
+        if is_own is None:
+            is_own = is_of(account, scope["client"][:2], scope["server"][:2])
+        if not is_own:
             raise Refusal(
                 403,
                 "Another account of this computer started this server, without a key. Have it "
