@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-CHROMIUM = Path("/usr/bin/chromium")
+SHELL = Path("/usr/lib/chromium/chromium-headless-shell")
+CHROMIUM = SHELL if SHELL.exists() else Path("/usr/bin/chromium")
+"""The shell without windows takes a quarter of the time."""
+
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -16,7 +19,10 @@ def missing():
     """Say why there is no browser; empty where there is one, or where there has to be."""
     if os.environ.get("CI_BROWSER") == "1" or CHROMIUM.exists():
         return ""
-    return f"{CHROMIUM} is not there; install Debian's chromium, or set CI_BROWSER=1 to insist"
+    return (
+        "there is no browser; install Debian's chromium-headless-shell, or set CI_BROWSER=1 to "
+        "insist"
+    )
 
 
 def plainly(test):
