@@ -27,7 +27,12 @@ TextReader: TypeAlias = Callable[[Image.Image], str]
 """What returns the text that is written in a picture, a line for each line; empty for none."""
 
 
-def text_reader(threads: int | None = None) -> TextReader:
+def is_installed() -> bool:
+    """Return whether the package with the models is there."""
+    return importlib.util.find_spec(PACKAGE) is not None
+
+
+def text_reader() -> TextReader:
     """Return what reads text, by the models in the package rapidocr (Apache-2.0; PP-OCRv6).
 
     They know Latin and Chinese script. Nothing is downloaded.
@@ -37,21 +42,14 @@ def text_reader(threads: int | None = None) -> TextReader:
     MissingPart
         If the package is not installed.
     """
-    if importlib.util.find_spec(PACKAGE) is None:
+    if not is_installed():
         raise MissingPart(
             f"Reading text in pictures needs the package {PACKAGE}, which is not installed. "
             f"Install it with: pip install 'lookalike[read]'"
         )
     from rapidocr import RapidOCR
 
-    engine = "EngineConfig.onnxruntime"
-    model = RapidOCR(
-        params={
-            "Global.log_level": "error",
-            "Global.text_score": MIN_SCORE,
-            f"{engine}.intra_op_num_threads": -1 if threads is None else threads,
-        }
-    )
+    model = RapidOCR(params={"Global.log_level": "error", "Global.text_score": MIN_SCORE})
 
     def read(image: Image.Image) -> str:
         small = image.copy()

@@ -15,7 +15,7 @@ from lookalike.collection import (
     WordCounts,
 )
 
-JobKind: TypeAlias = Literal["import", "rescan", "learn", "sidecars"]
+JobKind: TypeAlias = Literal["import", "rescan", "learn", "sidecars", "read"]
 JobPhase: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 
 import pytest
 
@@ -113,6 +114,24 @@ def test_an_import_brings_in_a_folder_and_notes_it_as_a_root(work, store, photos
     assert job.started <= job.ended
     assert "12 added" in job.message
     assert store.pictures.roots() == [photos]
+
+
+class Signs:
+    """The text of pictures, where every picture says EXIT."""
+
+    def __init__(self, texts):
+        self.read = partial(texts.read, reader=lambda image: "EXIT")
+
+
+def test_text_in_pictures_is_read(work, store, photos, allowing):
+    ended(work.bring_in([str(photos)]))
+    texts, store.texts = store.texts, Signs(store.texts)
+    (photos / "rot" / "rot-1.png").unlink()
+    job = ended(work.read_texts())
+    assert (job.state, job.done, job.total) == ("done", 12, 12)
+    assert job.result == {"read": 11, "written": 11, "left": 1}
+    assert job.message == "11 pictures of 11 with text. 1 file could not be read."
+    assert texts.counts().written == 11
 
 
 def test_an_import_goes_on_where_it_was_and_counts_what_is_known(work, store, photos):

@@ -68,7 +68,7 @@ class NewJob(BaseModel):
 
 @router.post("/jobs", summary="Start a job", status_code=202)
 def start(request: Request, wanted: NewJob) -> JobState:
-    """Start an import, a rescan of all folders, learning, or to write labels to XMP sidecars.
+    """Start an import, a rescan of all folders, learning, to write XMP sidecars, or to read text.
 
     An import takes a `folder` or `paths`, which must be absolute, or in ``~``, and inside the
     folders of the collection or those the server allows. One job runs at a time; others wait.
@@ -83,6 +83,8 @@ def start(request: Request, wanted: NewJob) -> JobState:
         return jobs.rescan().snapshot()
     if wanted.kind == "sidecars":
         return jobs.write_sidecars().snapshot()
+    if wanted.kind == "read":
+        return jobs.read_texts().snapshot()
     job = jobs.learn(
         folders=wanted.folders,
         method=wanted.method,

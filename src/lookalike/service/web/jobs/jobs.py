@@ -22,6 +22,7 @@ from lookalike.service.web.fair_lock import Turns
 from lookalike.service.web.jobs import imports as import_jobs
 from lookalike.service.web.jobs import sidecars as sidecar_jobs
 from lookalike.service.web.rankers import check_ranker
+from lookalike.service.web.security import rooms
 from lookalike.service.web.settings import Settings
 from lookalike.similarity import SIMILARITIES
 
@@ -132,6 +133,19 @@ class Jobs:
             sidecar_jobs.write(job, self._collection, self._settings)
 
         return self._start(Job(kind="sidecars", work=work, same="sidecars"))
+
+    def read_texts(self) -> Job:
+        """Start to read the text that is written in pictures, where that was not done yet."""
+
+        def work(job: Job) -> None:
+            limits = rooms.limits(self._collection, self._settings)
+            counts = self._collection.texts.read(limits=limits, progress=job.progress)
+            job.result = {"read": counts.read, "written": counts.written, "left": counts.left}
+            job.message = f"{counted(counts.written, 'picture')} of {counts.read:,} with text."
+            if counts.refused:
+                job.message += f" {counted(len(counts.refused), 'file')} could not be read."
+
+        return self._start(Job(kind="read", work=work, same="read"))
 
     def learn(
         self,

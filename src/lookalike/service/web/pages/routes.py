@@ -12,6 +12,7 @@ from pydantic import Field
 from lookalike.collection import Filter, PictureRow, Proposal
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown, without_method, word_key
+from lookalike.features.ocr import is_installed as reads_text
 from lookalike.service.web.api.answers import thumbnail_address
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_NAME, By, Filters, Order, Search
@@ -269,6 +270,8 @@ def add(request: Request) -> Response:
         "add.html",
         roots=[place for place in places if place.is_dir()],
         has_folders=bool(collection.pictures.roots()),
+        texts=collection.texts.counts(),
+        reads_text=reads_text(),
         refused=refused[:REFUSED],
         refused_count=len(refused),
         missing_count=collection.pictures.count(Filter(missing=True)),

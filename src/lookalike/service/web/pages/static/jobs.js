@@ -3,7 +3,7 @@
 import { countAgain, send } from "./requests.js";
 import { say, sure } from "./notices.js";
 
-const NAMES = { import: "Importing pictures", rescan: "Rescanning all folders", learn: "Learning", sidecars: "Writing sidecars" };
+const NAMES = { import: "Importing pictures", rescan: "Rescanning all folders", learn: "Learning", sidecars: "Writing sidecars", read: "Reading text in pictures" };
 const OVER = new Set(["done", "failed", "stopped"]);
 const RECENT = 60_000; // ms for which a finished job is still shown after a reload
 const LEAVE = "You can leave this page; the job continues.";
