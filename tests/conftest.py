@@ -16,6 +16,7 @@ LONG = (
     *("browser", "browser_many", "walk", "kills", "obedience", "fuzz", "crash", "replay", "serve"),
     *("albums", "decoder", "camera", "jobs", "watcher", "emoji_demo", "memory", "processes"),
     *("one_query", "baselines", "kernel", "ensemble", "chances", "extending", "imports"),
+    *("duplicates", "candidates"),
 )
 """Files that take long for the tests they have; begun last, one would keep a single worker busy."""
 
