@@ -1,24 +1,39 @@
-"""Write the table of start words: what ImageNet's 1,000 classes are called, and broader words.
+"""Write the tables of start words: names of ImageNet's 1,000 classes, broader words, and kinds.
 
 ``python benchmarks/start_words_table.py --synsets imagenet_synsets.txt [--data DIR]`` writes
-``src/lookalike/features/start_words.tsv``. The file of synsets, the classes in the order of the
-classifier's outputs, is in the package timm (Apache-2.0), ``timm/data/_info``; the isa relation is
-``isa/wordnet_noun_isa.tsv`` of the data folder (WordNet 3.0).
+``start_words.tsv`` and ``kinds.tsv`` in ``src/lookalike/features``. The file of synsets, the
+classes in the order of the classifier's outputs, is in the package timm (Apache-2.0),
+``timm/data/_info``; the isa relation is ``isa/wordnet_noun_isa.tsv`` of the data
+folder (WordNet 3.0).
 
 A class has the words of its synset, a broader word the classes of all synsets below its own. A
 broader word is left out if it has more than 400 classes, or is in ``SAYS_NOTHING``. A synonym that
 is the first word of some synset belongs to that alone: "dog" is no hot dog. ``NAMES`` and ``ALSO``
 are everyday words that WordNet has in another place, or puts after a rarer one.
+
+The kinds are other nouns for bodily things, with the most telling synset above each whose classes
+are those of a start word. How much a synset tells is 1 − ln(synsets below it + 1) / ln(all synsets)
+(N. Seco, T. Veale and J. Hayes, *An intrinsic information content metric for semantic similarity in
+WordNet*, 2004). A noun of n senses is a kind of each with that, divided by √n. Left out are synsets
+that tell less than a half, proper and Latin names, and what ends in a start word.
 """
 
 import argparse
+import math
+from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
+
+from lookalike.features.start_words import Vocabulary, keys
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "src" / "lookalike" / "features" / "start_words.tsv"
 
+KINDS = TABLE.with_name("kinds.tsv")
+
 MAX_CLASSES = 400
+MIN_TELLING = 0.5
+BODILY = "n00001930"
 
 HEAD = """\
 # Words for the 1,000 classes of ImageNet (ILSVRC 2012), and broader words: words, then classes.
@@ -27,6 +42,13 @@ HEAD = """\
 # the WordNet licence (https://wordnet.princeton.edu/license-and-commercial-use).
 # Classes in the order of the classifier's outputs: timm/data/_info/imagenet_synsets.txt of
 # PyTorch Image Models (timm), Copyright 2019 Ross Wightman, Apache License 2.0.
+"""
+
+KINDS_HEAD = """\
+# Start words, how sure it is that others are a kind of them, and these: nouns of WordNet.
+# Written by benchmarks/start_words_table.py; do not edit.
+# WordNet 3.0, Copyright 2006 by Princeton University, used under the WordNet licence
+# (https://wordnet.princeton.edu/license-and-commercial-use).
 """
 
 _NOTHING = """
@@ -185,6 +207,55 @@ def table(
     return found
 
 
+def all_above(synset: str, parents: dict[str, list[str]]) -> set[str]:
+    """Return a synset and all above it."""
+    waiting, seen = [synset], {synset}
+    while waiting:
+        new = set(parents[waiting.pop()]) - seen
+        seen |= new
+        waiting += new
+    return seen
+
+
+def kinds(
+    synsets: list[str],
+    words: dict[str, list[str]],
+    parents: dict[str, list[str]],
+    start: dict[str, tuple[list[str], set[int]]],
+) -> dict[tuple[str, float], set[str]]:
+    """Return nouns that are no start words by the start word they are a kind of, and how surely."""
+    known = Vocabulary([([name, *more], sorted(own)) for name, (more, own) in start.items()], 1000)
+    named: dict[frozenset[int], str] = {}
+    for name, (_, own) in start.items():
+        named.setdefault(frozenset(own), name)
+    below = classes_below(synsets, parents)
+    above = {synset: all_above(synset, parents) for synset in words}
+    sizes = Counter(one for synsets_above in above.values() for one in synsets_above)
+    telling = {one: 1 - math.log(size) / math.log(len(words)) for one, size in sizes.items()}
+    senses = defaultdict(list)
+    for synset, names in words.items():
+        for place, name in enumerate(names):
+            spelled = name.replace("_", " ")
+            senses[keys(spelled)[0]].append((synset, place, spelled))
+    found: dict[tuple[str, float], set[str]] = defaultdict(set)
+    for meanings in senses.values():
+        for synset, place, name in meanings:
+            parts = name.split()
+            is_latin = name != name.lower() and (place or all(part[0].isupper() for part in parts))
+            if is_latin or not name.replace(" ", "").isalpha() or BODILY not in above[synset]:
+                continue
+            if known.find(name) is not None or known.find(parts[-1]) is not None:
+                continue
+            near = [
+                (telling[one], named[frozenset(below[one])])
+                for one in above[synset]
+                if one in below and frozenset(below[one]) in named
+            ]
+            if near and (best := max(near))[0] >= MIN_TELLING:
+                found[best[1], round(best[0] / len(meanings) ** 0.5, 1)].add(name)
+    return found
+
+
 def spans(classes: set[int]) -> str:
     """Return numbers as text.
 
@@ -203,13 +274,20 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     arguments = parser.parse_args()
     words, parents = read_isa(arguments.data / "isa" / "wordnet_noun_isa.tsv")
-    rows = table(arguments.synsets.read_text("utf-8").split(), words, parents)
+    synsets = arguments.synsets.read_text("utf-8").split()
+    rows = table(synsets, words, parents)
     lines = [
         f"{'; '.join([name, *synonyms])}\t{spans(classes)}"
         for name, (synonyms, classes) in rows.items()
     ]
     TABLE.write_text(HEAD + "\n".join(lines) + "\n", "utf-8")
     print(f"{len(lines):,} words, {TABLE.stat().st_size:,} bytes")
+    narrower = kinds(synsets, words, parents, rows)
+    lines = [
+        f"{a}\t{sure}\t{'; '.join(sorted(some))}" for (a, sure), some in sorted(narrower.items())
+    ]
+    KINDS.write_text(KINDS_HEAD + "\n".join(lines) + "\n", "utf-8")
+    print(f"{sum(map(len, narrower.values())):,} kinds, {KINDS.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -32,12 +32,12 @@ def slow_sums(vectors, W, b, scale):
 def many():
     """Start words with more classes than are kept, and vectors."""
     rng = np.random.default_rng(5)
-    W, b = rng.normal(size=(60, 8)).astype(np.float32), rng.normal(size=60).astype(np.float32)
-    rows = [([f"c{n}"], [n]) for n in range(60)]
-    rows += [(["even"], range(0, 60, 2)), (["all"], range(60))]
+    W, b = rng.normal(size=(80, 8)).astype(np.float32), rng.normal(size=80).astype(np.float32)
+    rows = [([f"c{n}"], [n]) for n in range(80)]
+    rows += [(["even"], range(0, 80, 2)), (["all"], range(80))]
     vectors = rng.normal(size=(40, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    start = StartWords(Vocabulary(rows, 60), lambda: (W, b), scale=3.0, slope=0.8, shift=-0.3)
+    start = StartWords(Vocabulary(rows, 80), lambda: (W, b), scale=3.0, slope=0.8, shift=-0.3)
     return start, vectors, slow_sums(vectors, W, b, 3.0)
 
 

@@ -17,7 +17,7 @@ from lookalike.core import sparse as sp
 from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors, dense
 
-LIKELIEST = 16
+LIKELIEST = 64
 """Classes that are kept of each picture."""
 
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -79,11 +79,7 @@ class Vocabulary:
 
         Case, hyphens and spaces do not matter, and the plural is found, too.
         """
-        typed = _key(word)
-        singulars = [
-            typed.removesuffix(end) + instead for end, instead in _PLURALS if typed.endswith(end)
-        ]
-        for key in (typed, *singulars):
+        for key in keys(word):
             if rows := self._rows.get(key):
                 name = self.words[rows[0]] if len(rows) == 1 else self._names[key]
                 return name, np.unique(np.concatenate([self._classes[row] for row in rows]))
@@ -220,6 +216,19 @@ class StartWords:
 def imagenet() -> Vocabulary:
     """Return the words of ImageNet's 1,000 classes, with broader ones of WordNet."""
     return Vocabulary.read(Path(__file__).with_name("start_words.tsv"), 1000)
+
+
+def keys(word: str) -> list[str]:
+    """Return what a word is found by: its letters and digits alone, then those of singulars.
+
+    Examples
+    --------
+    >>> keys("Polar-Bears")
+    ['polarbears', 'polarbear']
+    """
+    typed = _key(word)
+    ends = ((end, instead) for end, instead in _PLURALS if typed.endswith(end))
+    return [typed, *(typed.removesuffix(end) + instead for end, instead in ends)]
 
 
 def _key(word: str) -> str:

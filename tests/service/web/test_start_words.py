@@ -93,7 +93,7 @@ def test_a_word_that_suits_no_picture_says_so(client, fresh, stand_in):
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("qwertz", "No picture is tagged or named “qwertz”", "Tag some pictures with it"),
+        ("bratislava", "No picture is tagged or named “bratislava”", "Tag some pictures with it"),
         ("label:nowhere", "No pictures match the filters of “label:nowhere”", ""),
         ("-", "There is nothing to look for in “-”", ""),
         ("   ", "What are you looking for?", ""),

@@ -99,11 +99,10 @@ def combined(
         some = [fits[term] for term in part if term in fits]
         if some:
             chance = _all([fit.chances for fit in some])
-            is_sure = chance >= MIN_WITHOUT
-            for fit in some:
-                # How well a learned word fits is no probability.
-                is_sure &= fit.parts != LEARNED
-            rest = np.maximum(1 - chance, SOFT)
+            # How well a learned word fits is no probability: it lowers, and drops nothing.
+            is_learned = np.any([fit.parts == LEARNED for fit in some], axis=0)
+            is_sure = (chance >= MIN_WITHOUT) & ~is_learned
+            rest = np.maximum(1 - chance * np.where(is_learned, 0.5, 1), SOFT)
             chances = np.where(is_sure, 0, chances * rest)
             typical *= rest
     rows = np.flatnonzero(chances > 0)

@@ -54,6 +54,9 @@ from lookalike.features import StartWords
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
 
+MIN_MEANT = 0.001
+"""Pictures that a term fits with less, by its meaning, are not found: it is spread over words."""
+
 MAX_LABELS = 5
 """The labels and learned words, of those near in meaning, that a term is read as."""
 
@@ -344,7 +347,7 @@ class _Knowing:
             fit = self._fit(one.word, ids, {}, is_meant=True)
             total += one.weight * fit.chances
         likely = meaning.likeness * np.minimum(total, 1)
-        likely[likely < MIN_CONFIDENCE * meaning.likeness] = 0
+        likely[likely < MIN_MEANT * meaning.likeness] = 0
         return Fit(np.zeros(len(ids), bool), evidence, likely, MEANING)
 
     def _fit(
