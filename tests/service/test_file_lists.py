@@ -54,6 +54,17 @@ def test_files_of_the_same_content_come_first_and_links_are_no_copies(store, fol
     assert all(NAMES[0] != one.path.name for one in spare_files(store, []))
 
 
+def test_of_exact_copies_the_oldest_file_is_kept(store, folder):
+    """Also where its path is longer; of files of the same age that with the shortest path."""
+    old, new = folder / "again" / NAMES[0], folder / "0.png"
+    os.utime(old, (1e9, 1e9))
+    for path in (folder / "1.png", folder / "again" / NAMES[1]):
+        os.utime(path, (1.2e9, 1.2e9))
+    keeps = {one.path: one.keep for one in spare_files(store, [])}
+    assert keeps[new] == old
+    assert keeps[folder / "again" / NAMES[1]] == folder / "1.png"
+
+
 def test_the_script_deletes_copies_and_nothing_else(store, folder, tmp_path):
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
     script = tmp_path / "delete.sh"

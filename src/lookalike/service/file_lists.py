@@ -50,8 +50,8 @@ class Spare:
 def spare_files(collection: "Collection", groups: "Iterable[Duplicates]") -> list[Spare]:
     """Return the files that could go: exact copies first, then those of near-duplicates.
 
-    Of files with the same content the one with the shortest path is kept. Links to it are no
-    copies.
+    Of files with the same content the oldest is kept, or that with the shortest path. Links to it
+    are no copies.
     """
     from lookalike.collection import Filter
 

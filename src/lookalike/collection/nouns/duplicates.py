@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +90,7 @@ class DuplicateGroups(Noun):
         return [
             Copies(picture, here)
             for picture, some in paths.items()
-            if len(here := tuple(sorted(filter(Path.is_file, some), key=_length))) > 1
+            if len(here := tuple(sorted(filter(Path.is_file, some), key=_age))) > 1
         ]
 
     def tell_apart(
@@ -193,6 +194,13 @@ class DuplicateGroups(Noun):
             return self._copies[1]
 
 
-def _length(path: Path) -> int:
-    """Return the length of a path: copies have longer names, and lie in further folders."""
-    return len(str(path))
+def _age(path: Path) -> tuple[int, int]:
+    """Return what files are put in order by, the oldest first, then the shortest path.
+
+    Many programs give a copy the time of its original, but a longer name or a further folder.
+    """
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:  # gone since
+        changed = sys.maxsize
+    return changed, len(str(path))

@@ -124,7 +124,7 @@ class Copies:
     ----------
     picture : int
     paths : tuple of Path
-        The files, the one with the shortest path first, then the one known longest.
+        The files, the oldest first, then that with the shortest path, then the one known longest.
     """
 
     picture: int
