@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import quote
@@ -43,22 +42,18 @@ from lookalike.service.answers import (
     Suggestions,
     Upload,
 )
+from lookalike.service.client_parameters import (
+    content_of,
+    filters,
+    selection,
+    several,
+    without_none,
+)
 from lookalike.service.client_people import ClientPeople
-from lookalike.service.connection import Connection, without_none
+from lookalike.service.connection import Connection
 
 if TYPE_CHECKING:
     from lookalike.collection import ObjectMatch
-
-_NAMES = {
-    "tags": "tag",
-    "without_tags": "without_tag",
-    "formats": "format",
-    "cameras": "camera",
-    "lenses": "lens",
-    "taken_from": "from",
-    "taken_to": "to",
-}
-"""What filters are called in addresses, where that is not their name in ``Filter``."""
 
 
 class Client(Connection):
@@ -122,17 +117,17 @@ class Client(Connection):
         ``by`` names a ranker, as :meth:`rankers` lists them; by default it is the first.
         """
         query = {
-            **{"like": _several(like), "unlike": _several(unlike), "word": word},
+            **{"like": several(like), "unlike": several(unlike), "word": word},
             **{"k": k, "by": by, "offset": offset, "min_score": min_score, "learned": learned},
             **{"strike": list(strike), "weight": weight},
         }
-        return list(self._get(SearchPage, "/api/search", {**query, **_filters(where)}).matches)
+        return list(self._get(SearchPage, "/api/search", {**query, **filters(where)}).matches)
 
     def count_word(
         self, word: str, *, by: str | None = None, where: Filter | None = None
     ) -> WordCounts:
         """Count the pictures that a search by words finds, and tell how the text was read."""
-        query = {"word": word, "k": 1, "by": by, **_filters(where)}
+        query = {"word": word, "k": 1, "by": by, **filters(where)}
         return cast("WordCounts", self._get(SearchPage, "/api/search", query).counts)
 
     def search_file(
@@ -143,7 +138,7 @@ class Client(Connection):
 
     def keep_query(self, picture: str | Path | bytes) -> str:
         """Upload a picture to search with and vote on; return its token."""
-        return self._send(StoredQuery, "/api/queries", _content(picture)).token
+        return self._send(StoredQuery, "/api/queries", content_of(picture)).token
 
     def vote(
         self,
@@ -161,7 +156,7 @@ class Client(Connection):
         Votes teach every ranker; ``by`` names the one whose standing is returned.
         """
         body = {
-            **{"like": _several(like), "unlike": _several(unlike), "picked": list(picked)},
+            **{"like": several(like), "unlike": several(unlike), "picked": list(picked)},
             **{"rejected": list(rejected), "shown": list(shown), "by": by, "key": key},
         }
         return self._say(Feedback, "/api/votes", body)
@@ -183,7 +178,7 @@ class Client(Connection):
 
         The pictures are named by their ids, or are all that pass a filter.
         """
-        body = {**_selection(pictures), "word": word, "shows": shows, "key": key}
+        body = {**selection(pictures), "word": word, "shows": shows, "key": key}
         return self._say(SelectionEvent, "/api/selection/tag", body).event
 
     def albums(self) -> list[Album]:
@@ -202,10 +197,10 @@ class Client(Connection):
         most: int | None = None,
     ) -> Album:
         """Save a search or filter under a name, or exactly some pictures."""
-        refs = {"like": [str(ref) for ref in _several(like)]}
-        refs["unlike"] = [str(ref) for ref in _several(unlike)]
+        refs = {"like": [str(ref) for ref in several(like)]}
+        refs["unlike"] = [str(ref) for ref in several(unlike)]
         search = {name: value for name, value in {**refs, "word": word}.items() if value}
-        search |= _filters(where)
+        search |= filters(where)
         body = {"name": name, "pictures": list(pictures), "most": most, "search": search or None}
         return self._say(Album, "/api/albums", body)
 
@@ -310,7 +305,7 @@ class Client(Connection):
         by: str | None = None,
     ) -> list[str]:
         """Explain in sentences why a picture matches a search."""
-        query = {"like": _several(like), "unlike": _several(unlike), "picture": picture}
+        query = {"like": several(like), "unlike": several(unlike), "picture": picture}
         return list(self._get(Reasons, "/api/reasons", {**query, "k": k, "by": by}).reasons)
 
     def why(
@@ -319,7 +314,7 @@ class Client(Connection):
         """Return the regions that a picture shares with the most alike of some examples."""
         from lookalike.collection import ObjectMatch
 
-        query = {"like": _several(like), "picture": picture, "by": by}
+        query = {"like": several(like), "picture": picture, "by": by}
         return self._get(ObjectMatch, "/api/why", query)
 
     def view_weights(self, *, by: str | None = None) -> dict[str, float]:
@@ -344,7 +339,7 @@ class Client(Connection):
         order: Literal["newest", "oldest", "added"] = "newest",
     ) -> list[Picture]:
         """Return the pictures that pass the filters."""
-        query = {"k": k, "offset": offset, "order": order, **_filters(where)}
+        query = {"k": k, "offset": offset, "order": order, **filters(where)}
         return list(self._get(PicturePage, "/api/pictures", query).pictures)
 
     def picture(self, number: int) -> Picture:
@@ -363,7 +358,7 @@ class Client(Connection):
         """Upload a picture file and add it to the collection."""
         name = "" if isinstance(picture, bytes) else Path(picture).name
         query = f"?name={quote(os.fsencode(name))}" if name else ""
-        return self._send(Upload, f"/api/pictures{query}", _content(picture)).picture
+        return self._send(Upload, f"/api/pictures{query}", content_of(picture)).picture
 
     def delete(self, number: int) -> None:
         """Move a picture to the bin."""
@@ -371,7 +366,7 @@ class Client(Connection):
 
     def remove(self, pictures: Iterable[int] | Filter, *, key: str | None = None) -> int:
         """Move pictures to the bin as one event, and return how many; see :meth:`tag_many`."""
-        body = {**_selection(pictures), "key": key}
+        body = {**selection(pictures), "key": key}
         return self._say(Count, "/api/selection/remove", body).pictures
 
     def bin(self, k: int = 100, *, offset: int = 0) -> list[Picture]:
@@ -474,37 +469,3 @@ class Client(Connection):
     def status(self) -> Status:
         """Return the version, the pictures and rankers, and whether folders are watched."""
         return self._get(Status, "/api/status")
-
-
-def _several(refs: Ref | Iterable[Ref]) -> list[Ref]:
-    return [refs] if isinstance(refs, int | str) else list(refs)
-
-
-def _filters(where: Filter | None) -> dict[str, Any]:
-    """Return a filter as parameters of a request."""
-    if where is None:
-        return {}
-    if where.pictures is not None:
-        raise InvalidInput("Client: a filter for a server cannot name pictures by their ids.")
-    given = {one.name: getattr(where, one.name) for one in fields(where)}
-    if where.near is not None:
-        given["near"] = ",".join(f"{number:.9f}".rstrip("0").rstrip(".") for number in where.near)
-    return {
-        _NAMES.get(name, name): value for name, value in given.items() if value not in (None, ())
-    }
-
-
-def _selection(pictures: Iterable[int] | Filter) -> dict[str, Any]:
-    """Return which pictures are meant: some, or all that pass a filter."""
-    if isinstance(pictures, Filter):
-        return {"all_of": _filters(pictures)}
-    return {"pictures": list(pictures)}
-
-
-def _content(picture: str | Path | bytes) -> bytes:
-    if isinstance(picture, bytes):
-        return picture
-    try:
-        return Path(picture).read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"Client: cannot read {picture}: {error.strerror}.") from error

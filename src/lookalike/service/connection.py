@@ -19,6 +19,7 @@ from lookalike.core.errors import (
 )
 from lookalike.core.progress import Progress
 from lookalike.service.answers import JobState, Problem
+from lookalike.service.client_parameters import without_none
 
 T = TypeVar("T")
 
@@ -145,8 +146,3 @@ def _parse(kind: type[T], content: str | bytes) -> T:
         raise CollectionError(
             "The server's answer is not understood. Is it lookalike, of the same version?"
         ) from error
-
-
-def without_none(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that are not None."""
-    return {name: value for name, value in params.items() if value is not None}
