@@ -1,23 +1,35 @@
-"""Whose connection from this computer it is: the account that Linux lists it under."""
+"""Whose connection from this computer it is: Linux is asked for its account (sock_diag(7))."""
 
 import os
 import platform
+import socket
+import struct
 from ipaddress import ip_address
-from pathlib import Path
 
-TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-"""Lists of connections: their two ends, the account and, in the tenth column, the open socket."""
+_SOCK_DIAG, _BY_FAMILY, _REQUEST, _HEADER = 4, 20, 1, 16
+"""The protocol, the question, that it is one, and the bytes before both question and answer."""
+
+_ANY_STATE, _ANY_DEVICE, _ANY_COOKIE = 0xFFFFFFFF, 0, b"\xff" * 8
+
+_ACCOUNT = 64
+"""Where an answer has the account; the number of the open socket, 0 if it is closed, comes next."""
 
 _ROOT = 0
 
 
 def own_account() -> int | None:
-    """Return the account that this process has; None where the system lists no connections.
+    """Return the account that this process has; None where the system does not say whose is what.
 
-    Windows connects to its Linux from outside of that, so that its connections are not in the list.
+    Windows connects to its Linux from outside of that, so that its connections are not known there.
     """
-    windows = "microsoft" in platform.release().lower()
-    return None if windows or not TABLES[0].exists() else os.getuid()
+    if "microsoft" in platform.release().lower() or not hasattr(socket, "AF_NETLINK"):
+        return None
+    with (
+        socket.create_server(("127.0.0.1", 0)) as door,
+        socket.create_connection(door.getsockname()) as line,
+    ):
+        known = _account(line.getsockname(), line.getpeername())
+    return None if known is None else os.getuid()
 
 
 def is_of(account: int, client: tuple[str, int], server: tuple[str, int]) -> bool:
@@ -25,25 +37,26 @@ def is_of(account: int, client: tuple[str, int], server: tuple[str, int]) -> boo
 
     A connection whose client has closed it is nobody's.
     """
-    ends = [(one, other) for one, other in zip(_ends(*client), _ends(*server), strict=True)]
-    for table in TABLES:
-        try:
-            lines = table.read_text(encoding="ascii").splitlines()[1:]
-        except OSError:
-            continue
-        for line in lines:
-            row = line.split()
-            if (row[1], row[2]) in ends and row[9] != "0":
-                return int(row[7]) in (account, _ROOT)
-    return False
+    return _account(client, server) in (account, _ROOT)
 
 
-def _ends(host: str, port: int) -> list[str]:
-    """Return one end of a connection as the lists write it, also as an address of IPv6."""
-    packed = ip_address(host).packed
-    forms = [packed, bytes(10) + b"\xff\xff" + packed] if len(packed) == 4 else [packed, packed]
-    # In words of four bytes, the last byte first.
-    words = [
-        b"".join(one[at : at + 4][::-1] for at in range(0, len(one), 4)).hex() for one in forms
-    ]
-    return [f"{word.upper()}:{port:04X}" for word in words]
+def _account(client: tuple[str, int], server: tuple[str, int]) -> int | None:
+    """Return the account that has a connection open; None if nobody has, or it is not known."""
+    ends = [ip_address(host).packed for host, _ in (client, server)]
+    family = socket.AF_INET if len(ends[0]) == 4 else socket.AF_INET6
+    question = struct.pack("=BBBBI", family, socket.IPPROTO_TCP, 0, 0, _ANY_STATE)
+    question += struct.pack("!HH16s16s", client[1], server[1], *ends)
+    question += struct.pack("=I8s", _ANY_DEVICE, _ANY_COOKIE)
+    header = struct.pack("=IHHII", _HEADER + len(question), _BY_FAMILY, _REQUEST, 0, 0)
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as system:
+            system.settimeout(1)
+            system.send(header + question)
+            answer = system.recv(1 << 16)
+    except OSError:
+        return None
+    kind = struct.unpack_from("=H", answer, 4)[0]
+    if kind != _BY_FAMILY:
+        return None
+    account, opened = struct.unpack_from("=II", answer, _HEADER + _ACCOUNT)
+    return int(account) if opened else None

@@ -29,7 +29,7 @@ class Connection(H11Protocol):
 
     slow_seconds = 20.0
     account: int | None = None
-    """The account that all requests have to be of; looked up once, since the list may be long."""
+    """The account that all requests have to be of; looked up once for each connection."""
     open_now: dict["Connection", str]
     """The connections there are, the oldest first, with their addresses; set for each server."""
 
