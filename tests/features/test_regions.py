@@ -1,6 +1,7 @@
 """Regions: the detector, descriptors, the vocabulary, records, and the feature's contract."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import cv2
@@ -17,7 +18,7 @@ from lookalike.features import FEATURES
 from lookalike.features._fast import hessian, patches
 from lookalike.features.hessian_affine import _disc, _tables, hessian_affine
 from lookalike.features.region_records import RegionRecord, pack_regions, unpack_regions
-from lookalike.features.regions import Regions, difference_of_gaussians
+from lookalike.features.regions import MAX_DOUBLED, Regions, difference_of_gaussians
 from lookalike.features.visual_words import VisualVocabulary, learn_words
 from tests.contract import each, passes
 from tests.reference import regions as reference
@@ -281,6 +282,42 @@ def test_records_come_back(each):
     np.testing.assert_allclose(again.shapes, record.shapes, rtol=2e-3, atol=0.02)
     if each > 1:
         np.testing.assert_allclose(again.weights, record.weights, atol=1e-3)
+
+
+def test_records_keep_signatures_and_older_ones_have_none():
+    record = record_of(np.random.default_rng(0))
+    signatures = np.random.default_rng(1).integers(0, 2**64, 9, np.uint64)
+    again = unpack_regions(pack_regions(replace(record, signatures=signatures)))
+    np.testing.assert_array_equal(again.signatures, signatures)
+    part = again.inside((0, 0, 160, 200))
+    assert 0 < len(part) == len(part.signatures) < 9
+    assert unpack_regions(pack_regions(record)).signatures is None
+    with pytest.raises(ValueError, match="truncated"):
+        unpack_regions(pack_regions(replace(record, signatures=signatures))[:-1])
+
+
+def test_near_descriptors_have_like_signatures():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 256, (40, 128)).astype(np.uint8)
+    vocabulary = VisualVocabulary(rows.astype(np.float32), np.zeros((1, 128), np.float32))
+    near = np.clip(rows + rng.normal(0, 5, rows.shape), 0, 255).astype(np.uint8)
+    one, two = vocabulary.signatures(rows), vocabulary.signatures(near)
+    bits = np.array([[int(a ^ b).bit_count() for b in two] for a in one])
+    assert (bits.argmin(axis=1) == np.arange(40)).all()
+    assert np.diag(bits).max() < 12
+    assert 28 < bits[~np.eye(40, dtype=bool)].mean() < 36
+
+
+def test_small_pictures_are_doubled_and_places_are_their_own():
+    grey = scene(2)
+    assert max(grey.shape) <= MAX_DOUBLED
+    own = hessian_affine(grey, upright=False, most=3000)
+    doubled = Regions(dimension=2).local_regions(rgb(grey))
+    assert len(doubled.places) > len(own.places)
+    gaps = np.linalg.norm(own.places[:, None] - doubled.places[None], axis=2).min(axis=1)
+    assert np.median(gaps) < 1
+    large = Regions(dimension=2, longest_side=max(grey.shape)).local_regions(rgb(grey))
+    np.testing.assert_array_equal(large.places, own.places)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from lookalike.index import SparseIndex
 
 
 def test_lists_and_tail_and_dense_queries_agree_to_the_last_bit(set_limits):
-    set_limits(sparse_tail=8)
+    set_limits(sparse_tail=48)
     rng = np.random.default_rng(0)
     index = SparseIndex(20)
     vectors = (rng.standard_normal((150, 20)) * (rng.random((150, 20)) < 0.3)).astype(np.float32)
@@ -23,6 +23,16 @@ def test_lists_and_tail_and_dense_queries_agree_to_the_last_bit(set_limits):
     slow.add(vectors)
     for row, query in enumerate(queries):
         assert [number for number, _ in slow.search(query, 6)] == sparse.ids[row].tolist()
+
+
+def test_few_long_rows_are_listed_and_many_short_ones_wait(set_limits):
+    set_limits(sparse_tail=99)
+    rng = np.random.default_rng(0)
+    index = SparseIndex(50)
+    index.add(sp.csr_matrix(rng.random((2, 50), np.float32)))
+    assert index._state.rows.lists.covered == 2
+    index.add(sp.csr_matrix(np.eye(50, dtype=np.float32)[:20]))
+    assert index._state.rows.lists.covered == 2
 
 
 def test_rows_out_of_order_with_duplicates_are_summed():

@@ -1,6 +1,7 @@
 """Spatial checks, expansion by what agrees, and why two pictures match."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,14 @@ from PIL import Image
 from lookalike.core.errors import InvalidInput
 from lookalike.features.region_records import RegionRecord, pack_regions
 from lookalike.index import Hits, SparseIndex, SpatialCheck, SpatialExpansion, why_alike
-from lookalike.index._fast.spatial import best_hypothesis
-from lookalike.index.spatial import agreement, mapped, same_words
+from lookalike.index._fast.spatial import best_hypothesis, pair_signatures
+from lookalike.index.spatial import (
+    agreeing_regions,
+    agreement,
+    likely_pairs,
+    mapped,
+    same_words,
+)
 from tests.reference import regions as reference
 
 WORDS = 400
@@ -162,6 +169,48 @@ def test_what_lies_alike_comes_first():
     assert only.ids.tolist() == hits.ids.tolist()
 
 
+def test_scores_say_how_many_regions_lie_alike():
+    asked = scene()
+    hits = asked.index.search(asked.vector, 9)
+    check = SpatialCheck()
+    found = check.rerank(asked, hits)
+    counts = [len(check.agreements(asked, hits)[number]) for number in (0, 1)]
+    for place, count in enumerate(counts):
+        assert 0.5 < found.scores[0, place] < 1
+        assert count <= agreeing_regions(float(found.scores[0, place])) < count + 0.6
+    others = dict(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
+    for number, score in zip(found.ids[0, 2:].tolist(), found.scores[0, 2:].tolist(), strict=True):
+        assert score == pytest.approx(others[number] / 2)
+        assert agreeing_regions(score) == 0
+
+
+def test_regions_of_other_words_are_paired_by_their_signatures():
+    rng = np.random.default_rng(6)
+    one = record_of(rng, 40)
+    two = seen_again(rng, one, 20, VIEW)
+    bits = rng.integers(0, 2**63, 40).astype(np.uint64)
+    flipped = bits[:20] ^ np.uint64(2**5 + 2**40)
+    two.words[:] += WORDS
+    first = replace(one, signatures=bits)
+    second = replace(two, signatures=np.append(flipped, rng.integers(0, 2**63, 15, np.uint64)))
+    assert not len(same_words(first, second))
+    pairs = {(k, k) for k in range(20)}
+    assert len(pairs & set(map(tuple, likely_pairs(first, second).tolist()))) >= 18
+    assert len(agreement(first, second)) >= 18
+    assert len(agreement(one, second)) == 0
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_signatures_are_paired_as_the_reference_pairs_them(seed):
+    rng = np.random.default_rng(seed)
+    # Few bits, so that many are equally near.
+    one, two = (rng.integers(0, 2**9, n, np.uint64) << np.uint64(50) for n in (12, 9))
+    room = np.empty((20, 2), np.int64)
+    count = pair_signatures(one, two, 0.8, room)
+    assert list(map(tuple, room[:count].tolist())) == reference.like_signatures(one, two, 0.8)
+
+
 def test_expansion_finds_what_only_a_hit_has_in_common():
     rng = np.random.default_rng(4)
     query = record_of(rng, 60)
@@ -216,6 +265,22 @@ def test_shares_sum_to_1_and_agreeing_words_have_most():
     shares = [match.share for match in why.matches]
     assert shares == sorted(shares, reverse=True)
     assert all(match.words[0] == match.words[1] for match in why.matches)
+
+
+def test_regions_with_like_signatures_alone_are_shown_without_a_share():
+    rng = np.random.default_rng(8)
+    one = record_of(rng, 40)
+    two = seen_again(rng, one, 20, VIEW)
+    bits = rng.integers(0, 2**63, 55, np.uint64)
+    first = replace(one, signatures=bits[:40])
+    second = replace(two, signatures=np.concatenate([bits[:20], bits[40:]]))
+    second.words[5:15] += WORDS // 2
+    second.words[5:15] %= WORDS
+    why = why_alike(first, second, row_of(first), row_of(second))
+    agreeing = [match for match in why.matches if match.agrees]
+    assert len({match.places for match in agreeing}) >= 18
+    assert sum(match.share == 0 for match in agreeing) >= 8
+    assert sum(match.share for match in why.matches) == pytest.approx(1)
 
 
 def test_near_words_are_explained_by_the_learned_matrix():

@@ -107,3 +107,16 @@ def agreeing(pairs, first, second, near, hypothesis):
         area = math.log(np.linalg.det(second.shapes[b]) / np.linalg.det(first.shapes[a]))
         count += gap < near and abs(area - own) < 1.386
     return count
+
+
+def like_signatures(one, two, ratio):
+    """Return pairs that are each other's first nearest, nearer than ``ratio`` times the second."""
+    bits = [[(int(a) ^ int(b)).bit_count() for b in two] for a in one]
+    pairs = []
+    for i, row in enumerate(bits):
+        nearest, second = sorted(row)[:2]
+        j = row.index(nearest)
+        column = [other[j] for other in bits]
+        if nearest < ratio * second and column.index(min(column)) == i:
+            pairs.append((i, j))
+    return pairs

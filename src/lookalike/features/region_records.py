@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from lookalike.core.errors import InvalidInput
 
-MAGIC = b"RGN1"
+PLAIN, SIGNED = b"RGN1", b"RGN2"
+"""Records without signatures, as they were at first, and with them."""
 HEADER = struct.Struct("<4sHHIH")
 FINE = 65_535
 
@@ -32,6 +33,9 @@ class RegionRecord:
         x and y of each centre, in pixels of ``size``.
     shapes : ndarray of float32, shape (n, 2, 2)
         The matrix from the circle of radius 1 to the region, in pixels.
+    signatures : ndarray of uint64, shape (n,), optional
+        64 bits of each region's descriptor, by which it is compared with others more finely than
+        by words; None in records made before there were any.
     """
 
     size: tuple[int, int]
@@ -39,6 +43,7 @@ class RegionRecord:
     weights: NDArray[np.float32]
     places: NDArray[np.float32]
     shapes: NDArray[np.float32]
+    signatures: NDArray[np.uint64] | None = None
 
     def __len__(self) -> int:
         return len(self.words)
@@ -67,6 +72,7 @@ class RegionRecord:
             self.weights[chosen],
             self.places[chosen],
             self.shapes[chosen],
+            None if self.signatures is None else self.signatures[chosen],
         )
 
 
@@ -81,13 +87,14 @@ def pack_regions(record: RegionRecord) -> bytes:
     (14, (640, 480))
     """
     sides = np.array(record.size, np.float64)
-    head = HEADER.pack(MAGIC, *record.size, *record.words.shape)
+    own = record.signatures
+    head = HEADER.pack(PLAIN if own is None else SIGNED, *record.size, *record.words.shape)
     places = np.rint(np.clip(record.places / sides, 0, 1) * FINE).astype("<u2")
     shapes = (record.shapes / sides.max()).astype("<f2")
     soft = record.weights.astype("<f2").tobytes() if record.words.shape[1] > 1 else b""
-    return b"".join(
-        [head, record.words.astype("<u4").tobytes(), soft, places.tobytes(), shapes.tobytes()]
-    )
+    signed = b"" if own is None else own.astype("<u8").tobytes()
+    words = record.words.astype("<u4").tobytes()
+    return b"".join([head, words, soft, places.tobytes(), shapes.tobytes(), signed])
 
 
 def unpack_regions(record: bytes, dimension: int | None = None) -> RegionRecord:
@@ -95,13 +102,14 @@ def unpack_regions(record: bytes, dimension: int | None = None) -> RegionRecord:
 
     With ``dimension``, a word beyond it is damage, too.
     """
-    if len(record) < HEADER.size or record[:4] != MAGIC:
+    if len(record) < HEADER.size or record[:4] not in (PLAIN, SIGNED):
         raise ValueError("not a record of regions")
     _, width, height, count, each = HEADER.unpack_from(record)
     soft = 2 * each if each > 1 else 0
     if each < 1 or not width or not height:
         raise ValueError("a record of regions has a damaged head")
-    if len(record) != HEADER.size + count * (4 * each + soft + 12):
+    signed = 8 if record[:4] == SIGNED else 0
+    if len(record) != HEADER.size + count * (4 * each + soft + 12 + signed):
         raise ValueError("a record of regions is truncated or too long")
     at = HEADER.size
     words = np.frombuffer(record, "<u4", count * each, at).reshape(count, each)
@@ -112,6 +120,8 @@ def unpack_regions(record: bytes, dimension: int | None = None) -> RegionRecord:
         at += weights.nbytes
     places = np.frombuffer(record, "<u2", 2 * count, at).reshape(count, 2)
     shapes = np.frombuffer(record, "<f2", 4 * count, at + places.nbytes).reshape(count, 2, 2)
+    at += places.nbytes + shapes.nbytes
+    signatures = np.frombuffer(record, "<u8", count, at).astype(np.uint64) if signed else None
     if not (np.isfinite(shapes).all() and np.isfinite(weights).all() and (weights >= 0).all()):
         raise ValueError("a record of regions has a number that is not finite")
     if words.size and words.max() >= (2**31 if dimension is None else dimension):
@@ -123,4 +133,5 @@ def unpack_regions(record: bytes, dimension: int | None = None) -> RegionRecord:
         weights.astype(np.float32),
         places.astype(np.float32) * (sides / np.float32(FINE)),
         shapes.astype(np.float32) * sides.max(),
+        signatures,
     )

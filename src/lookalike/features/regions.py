@@ -30,7 +30,7 @@ from lookalike.features.region_records import RegionRecord, pack_regions, unpack
 from lookalike.features.tf_idf import inverse_frequencies
 from lookalike.features.visual_words import STEPS, VisualVocabulary, learn_words, step_seconds
 
-KIND = "regions/1"
+KIND = "regions/2"
 DETECTORS = ("hessian", "sift")
 WIDTH = 128
 UNIT = 512
@@ -44,6 +44,8 @@ MIN_REGIONS_A_WORD = 4
 PICTURES_A_FILE = 50
 MAX_WORDS = 500_000
 MAX_NEIGHBOURS = 10
+MAX_DOUBLED = 512
+"""Pictures up to this are doubled before Hessian-affine regions are looked for, as SIFT does."""
 MIN_SIDE = 12
 """Smaller pictures have no regions."""
 SOFT_SIGMA = 0.16
@@ -240,13 +242,15 @@ class Regions(Feature):
         """Return the words of a picture with their places and shapes."""
         self._check_fitted()
         result = self.local_regions(image)
-        words, squares = self.vocabulary_.nearest(self._bytes(result.descriptors), self.assigned)
+        rows = self._bytes(result.descriptors)
+        words, squares = self.vocabulary_.nearest(rows, self.assigned)
         weights = np.ones(words.shape, np.float32)
         if self.assigned > 1:
             nearer = squares - squares[:, :1]
             raw = np.exp(-nearer / (2 * (SOFT_SIGMA * UNIT) ** 2))
             weights = (raw / raw.sum(axis=1, keepdims=True)).astype(np.float32)
-        return pack_regions(RegionRecord(image.size, words, weights, result.places, result.shapes))
+        parts = words, weights, result.places, result.shapes
+        return pack_regions(RegionRecord(image.size, *parts, self.vocabulary_.signatures(rows)))
 
     def regions(self, record: bytes) -> RegionRecord:
         """Return the regions of a record, or raise ValueError if it is damaged."""
@@ -298,9 +302,13 @@ class Regions(Feature):
                 f"{type(image).__name__}. Read pictures with lookalike.images."
             )
         scale = max(1.0, max(image.size) / self.longest_side)
+        # OpenCV's SIFT doubles pictures by itself.
+        is_small = 2 * max(image.size) <= min(self.longest_side, 2 * MAX_DOUBLED)
+        if is_small and self.detector == "hessian":
+            scale = 0.5
         size = tuple(max(1, round(side / scale)) for side in image.size)
         grey = image.convert("L")
-        if scale > 1:
+        if scale != 1:
             grey = grey.resize((size[0], size[1]), Image.Resampling.BILINEAR, reducing_gap=3.0)
         find = hessian_affine if self.detector == "hessian" else difference_of_gaussians
         result = find(np.asarray(grey), upright=self.upright, most=self.max_regions)

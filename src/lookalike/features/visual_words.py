@@ -23,6 +23,8 @@ PROBES = 12
 """Cells among whose words the nearest are looked for."""
 EXACT_UP_TO = 2_000
 """Vocabularies up to this size are searched whole."""
+BITS = 64
+"""Of a signature."""
 ROWS_A_TURN = 4_096
 ROWS_A_CELL = 40
 KIND = "visual-words-step/1"
@@ -80,6 +82,40 @@ class VisualVocabulary:
         own = nearest == np.arange(len(nearest))[:, None]
         own[~own.any(axis=1), -1] = True
         return np.ascontiguousarray(nearest[~own].reshape(len(nearest), within))
+
+    def signatures(self, rows: Rows) -> NDArray[np.uint64]:
+        """Return 64 bits of each descriptor, of which few differ between descriptors that are near.
+
+        Bit b is whether the descriptor's sum with the signs of row b of a Hadamard matrix exceeds
+        the median of those of the words; Jégou, Douze and Schmid, *Hamming embedding and weak
+        geometric consistency* (2008).
+
+        *Departure.* The medians are those of all words, so that regions of different words can be
+        compared, too.
+
+        Examples
+        --------
+        >>> words = np.random.default_rng(0).integers(0, 99, (50, 128)).astype(np.float32)
+        >>> vocabulary = VisualVocabulary(words, words[:1])
+        >>> one, other = vocabulary.signatures(words[:2].astype(np.uint8))
+        >>> 16 < int(one ^ other).bit_count() < 48
+        True
+        """
+        signs, medians = self._bits
+        # Sums of whole numbers up to 255: exact in float32, on every processor.
+        is_more = rows.astype(np.float32) @ signs > medians
+        packed = np.packbits(is_more, axis=1, bitorder="little")
+        return np.ascontiguousarray(packed).view("<u8")[:, 0].astype(np.uint64)
+
+    @cached_property
+    def _bits(self) -> tuple[F32, NDArray[np.float64]]:
+        width = self.words.shape[1]
+        signs = np.ones((1, 1))
+        while len(signs) < width:
+            signs = np.block([[signs, signs], [signs, -signs]])
+        rng = np.random.default_rng(0)
+        turned = (signs[1 : BITS + 1, :width] * rng.choice([-1, 1], width)).T
+        return turned.astype(np.float32), np.median(self.words.astype(np.float64) @ turned, axis=0)
 
     def _few(self, rows: Rows, count: int) -> tuple[NDArray[np.int32], F32]:
         given = _in_groups(rows)

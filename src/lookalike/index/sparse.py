@@ -17,7 +17,8 @@ from lookalike.index.base import Matrix
 from lookalike.index.exact import Best, ExactIndex, Items, Rows
 from lookalike.index.growing import GrowingArray
 
-_TAIL = 4096
+_TAIL = 1 << 18
+"""Numbers in rows that have no lists yet, at least, before the lists are made anew."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class SparseRows(Rows):
             self.dimension,
             self.lists,
         )
-        if len(longer.ends) - 1 - self.lists.covered <= max(_TAIL, self.lists.covered // 4):
+        listed = self.lists.values.size
+        if longer.values.rows.size - listed <= max(_TAIL, listed // 4):
             return longer
         return type(self).of(longer.vectors)
 

@@ -9,17 +9,23 @@ from numpy.typing import NDArray
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.features.region_records import RegionRecord, unpack_regions
-from lookalike.index._fast.spatial import best_hypothesis, pair_words
+from lookalike.index._fast.spatial import best_hypothesis, pair_signatures, pair_words
 from lookalike.index.base import Hits
 from lookalike.index.reranker import Query, Reranker
 
 MAX_PAIRS_A_WORD = 12
 MAX_PAIRS = 4_000
+MAX_SIGNED = 600
+"""Regions of a picture, the strongest, that are compared by their signatures."""
+RATIO = 0.8
+"""The nearest signature differs in fewer bits than this share of those of the second nearest."""
 HYPOTHESES = 400
 MAX_SCALE = 10.0
 """The most by which an object may be larger in one picture than in the other."""
 ROUGH, FINE = 0.04, 0.02
 """How far a region may lie from where a map puts it, as a share of the picture's longer side."""
+HALF = 20.0
+"""Regions that lie alike with which a score is half way from one half to 1."""
 MIN_HOMOGRAPHY = 12
 """Pairs from which a homography is estimated; fewer say no more than an affine map."""
 
@@ -63,7 +69,7 @@ def agreement(first: RegionRecord, second: RegionRecord) -> Agreement:
     of the map; they fix the direction of gravity instead. Words with more than 12 pairs are left
     out.
     """
-    pairs = same_words(first, second)
+    pairs = likely_pairs(first, second)
     if len(pairs) < 3:
         return NOTHING
     side = max(second.size)
@@ -90,6 +96,22 @@ def agreement(first: RegionRecord, second: RegionRecord) -> Agreement:
             if more.sum() > close.sum():
                 matrix, close = result, more
     return Agreement(_once(pairs[close]), matrix)
+
+
+def likely_pairs(first: RegionRecord, second: RegionRecord) -> NDArray[np.int64]:
+    """Return the pairs of regions with like signatures, then those with the same words.
+
+    Of small pictures, and of things seen from the side, few regions have the same words; where
+    signatures are known, the strongest regions are compared with each other, whatever their words.
+    """
+    pairs = same_words(first, second)
+    if first.signatures is None or second.signatures is None:
+        return pairs
+    room = np.empty((MAX_SIGNED, 2), np.int64)
+    signed = first.signatures[:MAX_SIGNED], second.signatures[:MAX_SIGNED]
+    count = pair_signatures(*signed, RATIO, room)
+    both = np.concatenate([room[:count], pairs])
+    return both[np.sort(np.unique(both, axis=0, return_index=True)[1])]
 
 
 def same_words(first: RegionRecord, second: RegionRecord) -> NDArray[np.int64]:
@@ -161,16 +183,46 @@ class SpatialCheck(Reranker):
 
 
 def ranked(hits: Hits, agreements: dict[int, Agreement], least: int) -> Hits:
-    """Return hits with those first that agree in at least ``least`` regions, by how many."""
+    """Return hits with those first that agree in at least ``least`` regions, by how many.
+
+    Of these, r regions score (1 + r / (r + 20)) / 2; the others half of what they did.
+    """
     is_known = hits.ids[0] >= 0
     scores = hits.scores.copy()
     if is_known.any():
-        top = max(0.0, float(hits.scores[0][is_known].max()))
+        top = max(1.0, float(hits.scores[0][is_known].max()))
+        scores[0, is_known] *= np.float32(0.5 / top)
         for place, number in enumerate(hits.ids[0]):
             result = agreements.get(int(number))
             if result is not None and len(result) >= least:
-                scores[0, place] = top + len(result) + _fraction(hits.scores[0, place], top)
+                scores[0, place] = confirmed_score(len(result), float(hits.scores[0, place]) / top)
     return Hits.best_first(hits.ids, scores)
+
+
+def confirmed_score(regions: int, before: float) -> float:
+    """Return the score of a hit of which so many regions lie alike.
+
+    The score before counts as less than one region: it decides between equals.
+
+    Examples
+    --------
+    >>> [round(confirmed_score(regions, 0), 2) for regions in (6, 20, 60, 600)]
+    [0.62, 0.75, 0.88, 0.98]
+    """
+    counted = regions + 0.5 * max(0.0, before)
+    return 0.5 + 0.5 * counted / (counted + HALF)
+
+
+def agreeing_regions(score: float) -> float:
+    """Return how many regions lie alike in a hit with a score of :func:`ranked`; 0 if too few do.
+
+    Examples
+    --------
+    >>> round(agreeing_regions(confirmed_score(12, 0)), 6), agreeing_regions(0.4)
+    (12.0, 0.0)
+    """
+    above = 2 * score - 1
+    return HALF * above / (1 - above) if 0 < above < 1 else 0.0
 
 
 def read_regions(record: bytes | None) -> RegionRecord:
@@ -188,11 +240,6 @@ def mapped(matrix: NDArray[np.float64], places: NDArray[np.floating]) -> NDArray
     moved = np.column_stack([places, np.ones(len(places))]) @ matrix.T
     below = np.where(np.abs(moved[:, 2:]) > 1e-9, moved[:, 2:], 1e-9)
     return np.asarray(moved[:, :2] / below)
-
-
-def _fraction(score: np.float32, top: float) -> float:
-    """Return the old score as less than one region, so that it decides between equals."""
-    return 0.5 * max(0.0, float(score)) / top if top > 0 else 0.0
 
 
 def _close(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ GAP = 12
 POINTS = 24
 MAX_PAIRS_A_WORD = 36
 
+Places: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
+
 
 @dataclass(frozen=True)
 class RegionMatch:
@@ -31,7 +33,7 @@ class RegionMatch:
     words : tuple of int
         The word of each; the same, or two that were learned to speak for each other.
     share : float
-        Their share of the score.
+        Their share of the score; 0 for regions of other words whose signatures are alike.
     agrees : bool
         Whether they lie where the map of the other matches puts them.
     places : tuple of (float, float)
@@ -43,7 +45,7 @@ class RegionMatch:
     words: tuple[int, int]
     share: float
     agrees: bool
-    places: tuple[tuple[float, float], tuple[float, float]]
+    places: Places
     shapes: tuple[tuple[float, ...], tuple[float, ...]]
 
 
@@ -114,6 +116,7 @@ def why_alike(
     matches: list[RegionMatch] = []
     for u, v, share in pairs:
         matches += _of_words(first, second, (int(u), int(v)), float(share), known)
+    matches += _of_signatures(first, second, known, {match.places for match in matches})
     matches.sort(key=lambda match: -match.share)
     agreeing = sum(match.share for match in matches if match.agrees)
     return WhyAlike(total / float(np.sqrt(own[0] * own[1])), agreeing, sizes, tuple(matches))
@@ -149,6 +152,23 @@ def _of_words(
         )
         for a, b in chosen
     ]
+
+
+def _of_signatures(
+    first: RegionRecord, second: RegionRecord, result: Agreement, places: set[Places]
+) -> list[RegionMatch]:
+    """Return the regions that lie alike and are not among the places of other matches."""
+    pairs = [
+        RegionMatch(
+            (int(first.words[a, 0]), int(second.words[b, 0])),
+            0.0,
+            True,
+            (_pair(first.places[a]), _pair(second.places[b])),
+            (_numbers(first.shapes[a]), _numbers(second.shapes[b])),
+        )
+        for a, b in result.pairs
+    ]
+    return [match for match in pairs if match.places not in places]
 
 
 def _pair(place: NDArray[np.float32]) -> tuple[float, float]:

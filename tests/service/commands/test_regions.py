@@ -105,7 +105,9 @@ def test_by_look_and_object_together_unless_one_is_named(run, things, store):
     scores = [match["score"] for match in run(*asked).json["matches"]]
     assert scores == sorted(scores, reverse=True)
     looks = [match["score"] for match in run(*asked, "--by", "embedding").json["matches"]]
-    assert scores[-1] > 1.1 > max(looks)
+    assert 1 > scores[0] > scores[-1] > 1.1 / 1.8 > max(looks) / 1.8
+    objects = [match["score"] for match in run(*asked, "--by", "regions").json["matches"]]
+    assert 1 > objects[0] > objects[-1] > 0.5
 
 
 def test_a_collection_without_regions_says_how_to_get_them(run, photos, learned):

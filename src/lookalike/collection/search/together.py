@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.core.vectors import Vectors
+from lookalike.index.spatial import agreeing_regions
 from lookalike.similarity.cosine import Cosine
 
 DEPTH = 200
@@ -30,10 +31,10 @@ def raised(
 ) -> list[tuple[int, float]]:
     """Return hits by look with those found by object moved up, best first.
 
-    A score is s + w·t·r²/(r² + h²), with s the score by look, t the best of these, and r the score
-    by object: a cosine, or, where places of regions agree, how many do. So words in common, or few
-    regions, hardly move a picture, and some twenty regions that lie alike put it first. Of several
-    examples places are not compared, so that only their look counts.
+    A score is (s + w·t·r²/(r² + h²)) / (1 + w), with s the score by look, t the best of these, and
+    r how many regions lie alike. So few regions hardly move a picture, words in common do not, and
+    some twenty regions that lie alike put it first. Of several examples places are not compared, so
+    that only their look counts.
 
     Parameters
     ----------
@@ -51,9 +52,11 @@ def raised(
     scores |= _looks(ranker, vector, missing, learned)
     top = max(0.0, max(scores.values(), default=0.0))
     for number, score in by_object:
-        if number in scores and score > 0:
-            scores[number] += WEIGHT * top * score**2 / (score**2 + HALF**2)
-    return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+        if number in scores:
+            squared = agreeing_regions(score) ** 2
+            scores[number] += WEIGHT * top * squared / (squared + HALF**2)
+    shares = ((number, score / (1 + WEIGHT)) for number, score in scores.items())
+    return sorted(shares, key=lambda hit: (-hit[1], hit[0]))
 
 
 def _looks(

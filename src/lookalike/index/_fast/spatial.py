@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from lookalike.core._fast import F32, I32, I64, LOOP, njit
+from lookalike.core._fast import F32, I32, I64, LOOP, U64, njit
 
 
 @njit(**LOOP)
@@ -39,6 +39,47 @@ def pair_words(
                         pairs[count, 1] = order_b[b]
                         count += 1
         i, j = end_i, end_j
+    return count
+
+
+@njit(**LOOP)
+def differing_bits(one: int, other: int) -> int:
+    """Return in how many bits two signatures differ."""
+    x = np.uint64(one) ^ np.uint64(other)
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(**LOOP)
+def pair_signatures(a: U64, b: U64, ratio: float, pairs: I64) -> int:
+    """Write the pairs of regions whose signatures are each other's nearest; return how many.
+
+    The nearest must differ in less than ``ratio`` times the bits of the second nearest.
+    """
+    nearest_a = np.full(b.size, -1, np.int64)
+    least_a = np.full(b.size, 65, np.int64)
+    nearest_b = np.full(a.size, -1, np.int64)
+    is_clear = np.zeros(a.size, np.uint8)
+    for i in range(a.size):
+        least, second = 65, 65
+        for j in range(b.size):
+            bits = differing_bits(a[i], b[j])
+            if bits < least:
+                second, least, nearest_b[i] = least, bits, j
+            elif bits < second:
+                second = bits
+            if bits < least_a[j]:
+                least_a[j] = bits
+                nearest_a[j] = i
+        is_clear[i] = 1 if least < ratio * second else 0
+    count = 0
+    for i in range(a.size):
+        if is_clear[i] == 1 and nearest_a[nearest_b[i]] == i and count < pairs.shape[0]:
+            pairs[count, 0] = i
+            pairs[count, 1] = nearest_b[i]
+            count += 1
     return count
 
 
