@@ -72,6 +72,26 @@ def test_tables_figures_and_going_on(folder, tmp_path):
     assert again[0].rows[0][:4] == made[0].rows[0][:4]
 
 
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_a_run_that_was_interrupted_goes_on(folder, tmp_path, share):
+    def interrupt(done, total):
+        if done >= share * total:
+            raise KeyboardInterrupt
+
+    asked = {"vocabulary": 150, "quick": True}
+    with pytest.raises(KeyboardInterrupt):
+        sparse.reproduce(folder, tmp_path / "out", **asked, progress=interrupt)
+    done = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    kinds = {path.name.partition("-")[0] for path in done}
+    assert "regions" in kinds
+    assert ("records" in kinds) == (share == 0.9)
+    assert any(path.suffix == ".json" for path in done) == (share == 0.9)
+    made = sparse.reproduce(folder, tmp_path / "out", **asked)
+    assert {path: path.stat().st_mtime_ns for path in done} == done
+    whole = sparse.reproduce(folder, tmp_path / "whole", **asked)
+    assert made[0].rows[0] == whole[0].rows[0]
+
+
 def test_fewer_pictures_keep_those_in_lists(folder, tmp_path):
     landmarks = read_landmarks(folder)
     few = sparse._fewer(landmarks, SIGHTS * VIEWS + 2)

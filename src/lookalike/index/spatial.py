@@ -19,6 +19,8 @@ MAX_SIGNED = 600
 """Regions of a picture, the strongest, that are compared by their signatures."""
 RATIO = 0.8
 """The nearest signature differs in fewer bits than this share of those of the second nearest."""
+MAX_BITS = 24
+"""Regions with the same word differ in no more bits, of 64, where signatures are known."""
 HYPOTHESES = 400
 MAX_SCALE = 10.0
 """The most by which an object may be larger in one picture than in the other."""
@@ -103,13 +105,15 @@ def likely_pairs(first: RegionRecord, second: RegionRecord) -> NDArray[np.int64]
 
     Of small pictures, and of things seen from the side, few regions have the same words; where
     signatures are known, the strongest regions are compared with each other, whatever their words.
+    Regions with the same word must then have signatures that are not too different, either.
     """
     pairs = same_words(first, second)
-    if first.signatures is None or second.signatures is None:
+    one, two = first.signatures, second.signatures
+    if one is None or two is None:
         return pairs
+    pairs = pairs[np.bitwise_count(one[pairs[:, 0]] ^ two[pairs[:, 1]]) <= MAX_BITS]
     room = np.empty((MAX_SIGNED, 2), np.int64)
-    signed = first.signatures[:MAX_SIGNED], second.signatures[:MAX_SIGNED]
-    count = pair_signatures(*signed, RATIO, room)
+    count = pair_signatures(one[:MAX_SIGNED], two[:MAX_SIGNED], RATIO, room)
     both = np.concatenate([room[:count], pairs])
     return both[np.sort(np.unique(both, axis=0, return_index=True)[1])]
 

@@ -43,9 +43,9 @@ def pair_words(
 
 
 @njit(**LOOP)
-def differing_bits(one: int, other: int) -> int:
+def differing_bits(one: np.uint64, other: np.uint64) -> np.int64:
     """Return in how many bits two signatures differ."""
-    x = np.uint64(one) ^ np.uint64(other)
+    x = one ^ other
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -65,7 +65,7 @@ def pair_signatures(a: U64, b: U64, ratio: float, pairs: I64) -> int:
     for i in range(a.size):
         least, second = 65, 65
         for j in range(b.size):
-            bits = differing_bits(a[i], b[j])
+            bits = int(differing_bits(a[i], b[j]))
             if bits < least:
                 second, least, nearest_b[i] = least, bits, j
             elif bits < second:
