@@ -381,6 +381,15 @@ class FolderView:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectionView:
+    """A collection that the server may open, or has open."""
+
+    name: str
+    path: Path
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """Whether folders are watched for new, changed and deleted files.
 
@@ -403,6 +412,8 @@ class Status:
 
     Attributes
     ----------
+    collection : Path
+        The folder of the collection that is open.
     refused : int
         Files that could not be used when last read.
     roots : tuple of Path
@@ -414,6 +425,7 @@ class Status:
     """
 
     version: str
+    collection: Path
     pictures: int
     refused: int
     roots: tuple[Path, ...]

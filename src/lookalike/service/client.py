@@ -24,6 +24,7 @@ from lookalike.collection import (
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.service.answers import (
+    CollectionView,
     Count,
     DuplicateGroup,
     DuplicatePage,
@@ -345,6 +346,18 @@ class Client(Connection):
     def picture(self, number: int) -> Picture:
         """Return what is known about a picture."""
         return self._get(Picture, f"/api/pictures/{number}")
+
+    def collections(self) -> list[CollectionView]:
+        """Return the collections that the server may open; it has one open at a time."""
+        return self._get(list[CollectionView], "/api/collections")
+
+    def open_collection(self, path: str | Path) -> CollectionView:
+        """Have the server open another collection in place of this one, which takes a moment."""
+        return self._say(CollectionView, "/api/collections/open", {"path": str(path)})
+
+    def make_collection(self, name: str) -> CollectionView:
+        """Have the server make a collection beside the others, and open it."""
+        return self._say(CollectionView, "/api/collections", {"name": name})
 
     def nearby(self, number: int, k: int = 50) -> list[NearbyPicture]:
         """Return the pictures taken nearest to one whose place is known, the nearest first."""

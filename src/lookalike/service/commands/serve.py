@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError
 from lookalike.core.text import counted
 from lookalike.service.options import HERE, AsJson, CollectionPath, from_home
 from lookalike.service.screen import Screen
@@ -25,7 +25,9 @@ from lookalike.service.screen import Screen
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from lookalike.collection import Collection
     from lookalike.service.web.settings import Settings
+    from lookalike.service.web.shelf import Shelf
 
 GRACE = 5
 """Seconds that running requests have left once the server is asked to stop."""
@@ -121,6 +123,7 @@ def serve(
     """
     from lookalike.service.web.security.accounts import own_account
     from lookalike.service.web.settings import Settings, is_loopback
+    from lookalike.service.web.shelf import Shelf
 
     settings = Settings(
         host=host,
@@ -147,29 +150,50 @@ def serve(
             raise InvalidInput(f"serve: there is no folder {place.absolute().parent}.")
         Collection.create(place).close()
         screen.say(f"There was no collection at {place}, so an empty one was made.")
-    with (
-        Collection.open(place, read_only=read_only or None) as store,
-        listening(settings) as door,
-    ):
-        settings = replace(settings, read_only=store.read_only)
-        if not settings.allow and is_loopback(door.getsockname()[0]):
-            settings = replace(settings, allow=(Path.home(), *drives()))
-        from lookalike.service.web.app import make_app
-
-        address = address_of(settings.host, door, secure=settings.certificate is not None)
-
-        def announce() -> None:
-            screen.say(
-                f"Serving {counted(len(store), 'picture')} from {store.path} at {address}",
-                "Stop with Ctrl-C.",
-            )
-            if as_json:
-                facts = {"address": address, "collection": str(store.path), "pictures": len(store)}
-                sys.stdout.write(json.dumps(facts) + "\n")
-            sys.stdout.flush()
-
-        run(make_app(store, settings), door, announce)
+    opening = partial(Collection.open, read_only=read_only or None)
+    store, shelf = opening(place), Shelf((place.absolute().parent, Path.cwd()), (place,))
+    try:
+        with listening(settings) as door:
+            if not settings.allow and is_loopback(door.getsockname()[0]):
+                settings = replace(settings, allow=(Path.home(), *drives()))
+            while True:
+                _serve(store, settings, door, shelf, screen)
+                following, shelf.next = shelf.next, None
+                if following is None:
+                    break
+                before = store.path
+                store.close()
+                try:
+                    store = opening(following)
+                except LookalikeError as error:
+                    screen.say(f"{following} was not opened: {error}", style="red")
+                    store = opening(before)
+    finally:
+        store.close()
     screen.say("Stopped.")
+
+
+def _serve(
+    store: "Collection", settings: "Settings", door: socket.socket, shelf: "Shelf", screen: Screen
+) -> None:
+    """Serve one collection until the server is stopped, or is to open another."""
+    from lookalike.service.web.app import make_app
+
+    address = address_of(settings.host, door, secure=settings.certificate is not None)
+
+    def announce() -> None:
+        screen.say(
+            f"Serving {counted(len(store), 'picture')} from {store.path} at {address}",
+            "Stop with Ctrl-C.",
+        )
+        if screen.as_json:
+            facts = {"address": address, "collection": str(store.path), "pictures": len(store)}
+            sys.stdout.write(json.dumps(facts) + "\n")
+        sys.stdout.flush()
+
+    app = make_app(store, replace(settings, read_only=store.read_only), shelf)
+    # Uvicorn closes the socket it is given; who calls meanwhile waits at the other.
+    run(app, door.dup(), announce, shelf)
 
 
 def drives() -> list[Path]:
@@ -220,8 +244,13 @@ def address_of(host: str, door: socket.socket, *, secure: bool = False) -> str:
     return f"{'https' if secure else 'http'}://{named}:{port}/"
 
 
-def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM, then finish running requests and end streams."""
+def run(
+    app: "FastAPI",
+    door: socket.socket,
+    announce: Callable[[], None],
+    shelf: "Shelf | None" = None,
+) -> None:
+    """Serve until SIGINT, SIGTERM or a change of the collection, then finish running requests."""
     import uvicorn
 
     from lookalike.service.web.app import begin_closing
@@ -269,8 +298,11 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
     # Else glibc keeps what large uploads once took: it raises its limit with each block set free.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
+    server = Server(config)
+    if shelf is not None:
+        shelf.leave = partial(setattr, server, "should_exit", True)
     try:
-        Server(config).run([door])
+        server.run([door])
     except SystemExit as error:
         raise CollectionError("serve: the server could not start; see its log above.") from error
 

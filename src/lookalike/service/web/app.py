@@ -25,6 +25,7 @@ from lookalike.service.web.jobs.watcher import Watcher
 from lookalike.service.web.pages import albums as album_pages
 from lookalike.service.web.pages import assets, fragments
 from lookalike.service.web.pages import bin as bin_page
+from lookalike.service.web.pages import collections as collections_page
 from lookalike.service.web.pages import duplicates as duplicates_page
 from lookalike.service.web.pages import judging as judging_page
 from lookalike.service.web.pages import objects as object_pages
@@ -37,13 +38,16 @@ from lookalike.service.web.security.guard import Guard
 from lookalike.service.web.security.keys import KEY_FILE
 from lookalike.service.web.security.users import Rates
 from lookalike.service.web.settings import Settings
+from lookalike.service.web.shelf import Shelf
 
 _ORIGINALS_AT_ONCE = 4
 _CLOSING_SECONDS = 20.0
 
 
-def make_app(collection: Collection, settings: Settings | None = None) -> FastAPI:
-    """Return the ASGI application that serves a collection.
+def make_app(
+    collection: Collection, settings: Settings | None = None, shelf: Shelf | None = None
+) -> FastAPI:
+    """Return the ASGI application that serves a collection, or another of a shelf in its place.
 
     Its ``state`` has ``collection``, ``settings``, ``decoder``, ``token`` (which pages send back
     with changes), ``closing`` (whose ``begin`` ends streams before the server stops) and, while
@@ -67,7 +71,7 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
             RequestValidationError: _tell_invalid,
         },
     )
-    app.state.collection, app.state.settings = collection, chosen
+    app.state.collection, app.state.settings, app.state.shelf = collection, chosen, shelf
     app.state.token, app.state.closing = secrets.token_urlsafe(32), Closing()
     app.state.reading = CapacityLimiter(_ORIGINALS_AT_ONCE)
     app.state.decoder = Decoder(
@@ -86,6 +90,7 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         bin_page,
         duplicates_page,
         places_page,
+        collections_page,
         tree_page,
         judging_page,
         object_pages,

@@ -12,6 +12,7 @@ from lookalike.collection import Entry, RankerInfo
 from lookalike.service.answers import Facets, Status, Watch
 from lookalike.service.label_tables import label_rows, labels_csv, labels_json
 from lookalike.service.web.api import albums as api_albums
+from lookalike.service.web.api import collections as api_collections
 from lookalike.service.web.api import duplicates as api_duplicates
 from lookalike.service.web.api import feedback as api_feedback
 from lookalike.service.web.api import folders as api_folders
@@ -49,6 +50,7 @@ def status(request: Request) -> Status:
     watcher = getattr(request.app.state, "watcher", None)
     return Status(
         version=__version__,
+        collection=collection.path.resolve(),
         pictures=len(collection),
         refused=len(collection.pictures.refused()),
         roots=tuple(collection.pictures.roots()),
@@ -139,6 +141,7 @@ for _part in (
     api_jobs.router,
     api_folders.router,
     api_selection.router,
+    api_collections.router,
     api_albums.router,
     api_duplicates.router,
     _general,

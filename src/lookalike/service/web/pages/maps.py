@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """The dots and lines of a map."""
+    """The dots, the largest first, so that none hides a smaller one, and the lines of a map."""
 
     dots: list[Dot]
     lines: list[Line]
@@ -90,7 +90,7 @@ def _dots(latitudes: Numbers, longitudes: Numbers, x: Numbers, y: Numbers) -> li
     reach = np.zeros(len(counts))
     np.maximum.at(reach, own, RADIUS * np.hypot(north, east))
     rows = zip(counts.tolist(), reach.tolist(), *(mean.tolist() for mean in means), strict=True)
-    return [
+    dots = [
         Dot(
             x=round(across, 1),
             y=round(down, 1),
@@ -102,6 +102,7 @@ def _dots(latitudes: Numbers, longitudes: Numbers, x: Numbers, y: Numbers) -> li
         )
         for count, reached, across, down, latitude, longitude in rows
     ]
+    return sorted(dots, key=lambda dot: -dot.count)
 
 
 def _lines(middle: tuple[float, float], scale: float, narrow: float) -> list[Line]:

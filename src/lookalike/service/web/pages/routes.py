@@ -14,6 +14,7 @@ from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError,
 from lookalike.core.text import shown, without_method, word_key
 from lookalike.features.ocr import is_installed as reads_text
 from lookalike.service.web.api.answers import thumbnail_address
+from lookalike.service.web.api.collections import may_change
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_NAME, By, Filters, Order, Search
 from lookalike.service.web.pages.assets import DIGEST
@@ -140,6 +141,8 @@ def page(
         "may_write": getattr(request.state, "role", "write") == "write",
         "voter": getattr(request.state, "role", "write") == "vote",
         "asker": collection.read_only,
+        "collection_name": collection.path.resolve().name,
+        "may_change": may_change(request),
         "filters": filters or Filters.model_validate({}),
         "filter_path": path,
         "filter_kept": kept or [],
