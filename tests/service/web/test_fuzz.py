@@ -37,8 +37,10 @@ SELDOM = {
     *[("GET", "/api/why"), ("DELETE", "/api/rankers/{name}")],
     ("POST", "/api/rankers/{name}/default"),
     ("POST", "/api/duplicates/keep-suggested"),
+    *[("GET", "/api/collections"), ("POST", "/api/collections")],
+    *[("POST", "/api/collections/open"), ("GET", "/api/pictures/{id}/nearby")],
 }
-"""What needs what this collection has not got: regions, a second ranker, copies."""
+"""What needs what is not there: regions, places, a second ranker, copies, other collections."""
 ENDLESS = ("GET", "/api/jobs/{id}/events")
 
 
