@@ -27,6 +27,30 @@ def flip(file, place, bit=0):
     file.write_bytes(content)
 
 
+def test_a_label_that_is_no_text_is_told(collection):
+    collection.label(1, "Hund")
+    with beside(collection).database.transaction() as connection:
+        connection.execute("UPDATE given SET label = x'00' WHERE label = 'Hund'")
+    with pytest.raises(DamagedFile, match="a label is not as it was written"):
+        collection.labels.used()
+    with pytest.raises(DamagedFile, match="a label is not as it was written"):
+        collection.search_word("Katze", 5)
+
+
+def test_votes_that_no_label_can_judge_any_more_are_told(taught, caplog):
+    """They were judged by nothing, without a word."""
+    collection, _ = taught
+    collection.vote(Ask((1,)), picked=[2], rejected=[9])
+    assert collection.votes.standing().labels_after is not None
+    with beside(collection).database.transaction() as connection:
+        connection.execute("PRAGMA defer_foreign_keys = ON")
+        connection.execute("DELETE FROM models WHERE kind = 'similarity'")
+    with again(collection) as other:
+        assert other.votes.standing().labels_after is None
+        assert "votes are not judged by labels" in caplog.text
+        assert other.search(1, 5)
+
+
 @pytest.mark.parametrize(
     ("column", "value"),
     [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.pictures import read_numbers
-from lookalike.collection.store.sums import SUMMED, check_rows
+from lookalike.collection.store.sums import SUMMED, check_rows, damaged
 from lookalike.core.text import word_key
 
 Labels: TypeAlias = dict[int, list[str]]
@@ -86,6 +86,8 @@ def _joined(rows: Iterable[tuple[Any, ...]]) -> dict[str, tuple[str, int]]:
     """Return by key the commonest spelling of a label, and the pictures of all its spellings."""
     counts: dict[str, list[tuple[int, str]]] = {}
     for key, label, number in rows:
+        if not isinstance(key, str) or not isinstance(label, str):
+            raise damaged("a label")
         counts.setdefault(key, []).append((-number, label))
     return {key: (min(own)[1], -sum(number for number, _ in own)) for key, own in counts.items()}
 

@@ -372,11 +372,13 @@ def next_model(database: Database) -> int:
 
 
 def sides(database: Database, number: int | None) -> tuple[Ids, Ids] | None:
-    """Return the pictures a model was judged by and those it learned from."""
-    row = database.row("SELECT held_back, learned_from FROM models WHERE number = ?", number)
-    if row is None:
+    """Return the pictures a model was judged by and those it learned from; None for no model."""
+    if number is None:
         return None
+    row = database.row("SELECT held_back, learned_from FROM models WHERE number = ?", number)
     with database.parsing(f"model {number}"):
+        if row is None:
+            raise ValueError("it is missing")
         return np.frombuffer(row[0], "<i8"), np.frombuffer(row[1], "<i8")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 
 from lookalike.collection.store import changes, models
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.models import Ids
 from lookalike.collection.votes.ledger import WHOLE, Judged, Ledger, Standing
 from lookalike.collection.votes.turning import Turns
-from lookalike.core.errors import InvalidInput
+from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.ranking import judge
 from lookalike.core.vectors import Vectors, dense
 from lookalike.index.base import Index
@@ -33,8 +35,19 @@ STRENGTHS = (WHOLE, 0.5, 0.25)
 MIN_HARM = 0.001
 """What labelled pictures must rank worse by, in mean average precision, for that to be harm."""
 
+_log = logging.getLogger(__name__)
+
 Added = Callable[[Vectors], NDArray[np.float64]]
 """What votes add to what is asked with for each of some vectors, a row each."""
+
+
+def _sides(database: Database, number: int | None) -> tuple[Ids, Ids] | None:
+    """Return the pictures a model was judged by and those it learned from, if they are known."""
+    try:
+        return models.sides(database, number)
+    except DamagedFile as error:
+        _log.warning("votes are not judged by labels: %s", error)
+        return None
 
 
 class HeldLabels:
@@ -58,7 +71,7 @@ class HeldLabels:
         cls, database: Database, index: Index, similarity: Similarity, number: int | None
     ) -> HeldLabels | None:
         """Return those that the model in use was judged by; None where there are too few."""
-        sides = models.sides(database, number)
+        sides = _sides(database, number)
         if sides is None:
             return None
         try:
@@ -81,7 +94,7 @@ class HeldLabels:
         new = ledger.relabelled[bisect_right(ledger.relabelled, (since, 2**63)) :]
         if not new:
             return False
-        sides = models.sides(database, number)
+        sides = _sides(database, number)
         if sides is None:
             return False
         changed_by = {event for _, event in new}
