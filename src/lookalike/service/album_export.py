@@ -10,24 +10,29 @@ if TYPE_CHECKING:
     from lookalike.collection import Album, Collection
 
 
+DETAILS = ("caption", "camera", "lens", "latitude", "longitude")
+"""What files say of pictures besides labels."""
+
+
 def album_rows(collection: "Collection", album: "Album") -> list[dict[str, Any]]:
-    """Return a row for each picture in an album, best first: id, path, labels and if it is new."""
+    """Return a row for each picture in an album, best first: where it is, and what is known."""
     from lookalike.collection import Filter
 
     rows = collection.pictures.browse(
         max(len(album.members), 1), where=Filter(pictures=tuple(sorted(album.members)))
     )
-    paths = {row.id: row.places[0] for row in rows if row.places}
-    labels, new = collection.labels.of(paths), set(album.new)
+    by_id = {row.id: row for row in rows if row.places}
+    labels, new = collection.labels.of(by_id), set(album.new)
     return [
         {
             "id": number,
-            "path": shown(paths[number]),
+            "path": shown(by_id[number].places[0]),
             "labels": [shown(label) for label in labels.get(number, ())],
             "new": number in new,
+            **{name: getattr(by_id[number], name) for name in DETAILS},
         }
         for number in album.members
-        if number in paths
+        if number in by_id
     ]
 
 
@@ -40,9 +45,13 @@ def album_content(album: "Album", rows: list[dict[str, Any]]) -> dict[str, Any]:
 def album_table(rows: list[dict[str, Any]]) -> str:
     """Return the pictures of an album as CSV, several labels separated by semicolons."""
     table = io.StringIO(newline="")
-    write_rows(table, [["id", "path", "labels", "new"]])
+    write_rows(table, [["id", "path", "labels", "new", *DETAILS]])
     cells = (
-        [row["id"], safe_cell(row["path"]), safe_cell(";".join(row["labels"])), row["new"]]
+        [
+            *(row["id"], safe_cell(row["path"]), safe_cell(";".join(row["labels"])), row["new"]),
+            *(safe_cell(row[name]) for name in ("caption", "camera", "lens")),
+            *(row["latitude"], row["longitude"]),
+        ]
         for row in rows
     )
     write_rows(table, cells)

@@ -1,5 +1,7 @@
 """Captions, cameras, lenses and places over the API, by the client, and on the page."""
 
+import csv
+import io
 import re
 from html import unescape
 
@@ -209,3 +211,16 @@ def test_ten_thousand_folders_are_shown_a_part_at_a_time(tmp_path):
             assert f"{10_000 - MAX_SHOWN:,} more" in part
             more = unescape(re.findall('hx-get="([^"]*start=[^"]*)"', part)[-1])
             assert f"/{MAX_SHOWN:05}" in http.get(more).text
+
+
+def test_an_album_is_exported_with_them(http, store, numbers):
+    album = store.albums.save("Trip", pictures=[numbers["vienna"], numbers["nowhere"]])
+    exported = http.get(f"/api/albums/{album.id}/export?format=json").json()
+    by_id = {row["id"]: row for row in exported["pictures"]}
+    assert by_id[numbers["vienna"]]["caption"].endswith("on the beach")
+    assert by_id[numbers["vienna"]]["camera"] == "Canon EOS 5D"
+    assert by_id[numbers["nowhere"]]["latitude"] is None
+    table = csv.DictReader(io.StringIO(http.get(f"/api/albums/{album.id}/export").text))
+    rows = {int(row["id"]): row for row in table}
+    assert rows[numbers["vienna"]]["latitude"] == "48.208333"
+    assert rows[numbers["nowhere"]]["longitude"] == ""

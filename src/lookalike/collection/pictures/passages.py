@@ -56,12 +56,17 @@ class Passages:
         key = " ".join(plain_key(term).split())
         if not key or key not in self.text:
             return self.ids[:0]
-        before = r"(?<!\w)" if _has_spaces(key[0]) else ""
+        # What stands before is looked at afterwards: else the search cannot leap to the term.
         after = r"(?!\w)" if _has_spaces(key[-1]) else ""
-        places = [
-            match.start() for match in re.finditer(before + re.escape(key) + after, self.text)
-        ]
+        hits = (match.start() for match in re.finditer(re.escape(key) + after, self.text))
+        begins = _has_spaces(key[0])
+        places = [place for place in hits if not (begins and self._goes_on(place))]
         return self.ids[np.unique(np.searchsorted(self.starts, places, side="right") - 1)]
+
+    def _goes_on(self, place: int) -> bool:
+        """Return whether a word of the text goes on at a place, rather than begins."""
+        before = self.text[place - 1] if place else _END
+        return before.isalnum() or before == "_"
 
 
 def _has_spaces(sign: str) -> bool:
