@@ -12,10 +12,19 @@ from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
 from lookalike.collection.vectors.space import blocks
 from lookalike.images.likeness import Small, is_grey, likeness, small_picture
+from lookalike.images.local_difference import local_difference
 from lookalike.index import BitIndex
 
 BITS = 128
 """The length of the codes; two vectors differ in each bit with their angle's share of 180°."""
+
+
+MAX_DIFFERENCE, DIFFERENT = 0.4, 0.94
+"""How much the thumbnails of copies may differ in a part; of those that differ more, no likeness
+above the second is said.
+
+Chosen on half of the pictures of ``docs/decisions/0034``; the other half is told there.
+"""
 
 
 class NearCopies:
@@ -23,7 +32,9 @@ class NearCopies:
 
     Vectors become codes of :data:`BITS` random directions, so that any feature will do, dense or
     sparse. All codes within ``radius`` bits of a picture's, exactly, are candidates; a candidate
-    is as alike as :func:`~lookalike.images.likeness.likeness` says of the thumbnails. What was
+    is as alike as :func:`~lookalike.images.likeness.likeness` says of the thumbnails, and hardly
+    so if they differ in a part
+    (:func:`~lookalike.images.local_difference.local_difference`). What was
     found is kept, and only what is new is looked at again.
 
     Parameters
@@ -103,7 +114,15 @@ class NearCopies:
             if own is not None and small:
                 alike = likeness(own, np.stack(list(small.values())))
                 known.update(zip(small, alike.tolist(), strict=True))
+                self._look_closer(database, picture, [it for it in small if known[it] > DIFFERENT])
         return [known[other] for other in others]
+
+    def _look_closer(self, database: Database, picture: int, others: list[int]) -> None:
+        """Lower how alike a picture is to those that differ from it in a part."""
+        known, jpegs = self._alike[picture], pictures.thumbnails(database, [picture, *others])
+        for other in others:
+            if local_difference(jpegs[picture], jpegs[other]) >= MAX_DIFFERENCE:
+                known[other] = DIFFERENT
 
     def is_grey(self, database: Database, picture: int) -> bool:
         """Return whether a picture's thumbnail has hardly any colour, or cannot be read."""
