@@ -47,9 +47,7 @@ def write_votes(store: Collection, count: int, rng: np.random.Generator) -> None
             others = rng.permutation(others)[:JUDGED].tolist()
             picked = int(rng.integers(2, JUDGED - 1))
             steps = np.round(rng.uniform(0, 0.8, JUDGED + 1), 4)
-            taught = Taught(
-                (0, *others), 1 + picked, steps, ranker.votes.width, (0.6, 0.7), agreement=0.1
-            )
+            taught = Taught((0, *others), 1 + picked, steps, ranker.votes.width, (0.6, 0.7))
             vote = Vote(
                 (query,),
                 picked=tuple(others[:picked]),
