@@ -89,6 +89,7 @@ def measure(options: Options) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         figures = names(Path(folder), files)
         figures += sentences(Path(folder), options)
+        figures += taught_sentences(Path(folder), options)
     return figures
 
 
@@ -149,6 +150,60 @@ def sentences(folder: Path, options: Options) -> list[Figure]:
         ),
         Figure("words of a picture as a sentence: median rank", float(np.median(ranks)) + 1, "<="),
     ]
+
+
+def taught_sentences(folder: Path, options: Options) -> list[Figure]:
+    """Label 2,000 pictures or half of their words, learn, and find others by their words."""
+    with (options.data / "snapshots" / "labels.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    rng = np.random.default_rng(0)
+    others = [at for at, row in enumerate(rows) if row["split"] != "test"]
+    taught = sorted(rng.permutation(others)[: 300 if options.quick else 2000].tolist())
+    test = [at for at, row in enumerate(rows) if row["split"] == "test"]
+    used = [*taught, *(test[:100] if options.quick else test)]
+    files = [options.data / "snapshots" / rows[at]["file"] for at in used]
+    words = sorted({word for at in taught for word in words_of(rows[at])})
+    half = set(rng.permutation(words)[: len(words) // 2].tolist())
+    figures = []
+    with collection_of(folder / "taught", files) as store:
+        place = {int(row.places[0].stem): row.id for row in store.pictures.all()}
+        ids = np.array([place[number] for number in range(len(taught), len(used))])
+        for what, known, least in (("2,000 taught", set(words), 0.60), ("half the words", half, 0)):
+            for word in words:
+                if (word in known) == (known == set(words)):
+                    some = [place[n] for n, at in enumerate(taught) if word in words_of(rows[at])]
+                    store.label(some, word, shows=word in known)
+            store.learn()
+            whole, alone = [], []
+            for number, at in zip(ids.tolist(), used[len(taught) :], strict=True):
+                found = store.search_word(text_of(rows[at]), MANY)
+                whole.append(rank_of(number, ids, {one.id: one.score for one in found}))
+                alone.append(rank_of(number, ids, by_words(store, words_of(rows[at]))))
+            note = f"words one by one: {np.mean(np.array(alone) < 10):.3f}; {len(ids)} pictures"
+            value = float(np.mean(np.array(whole) < 10))
+            figures.append(Figure(f"sentences, {what}: R@10", value, ">=", least or None, note))
+    return figures
+
+
+def by_words(store: Collection, words: list[str]) -> dict[int, float]:
+    """Return the product of how well single words fit."""
+    totals: dict[int, float] = {}
+    for word in words:
+        fits = {one.id: one.score for one in store.search_word(word, MANY)}
+        for number in {*totals, *fits}:
+            totals[number] = totals.get(number, 1.0) * (0.02 + 0.98 * fits.get(number, 0.0))
+    return totals
+
+
+def rank_of(number: int, ids: NDArray[np.int64], scores: dict[int, float]) -> float:
+    """Return how many pictures stand before one, ties by half."""
+    every = np.array([scores.get(one, 0.0) for one in ids.tolist()])
+    own = scores.get(number, 0.0)
+    return float((every > own).sum() + ((every == own).sum() - 1) / 2)
+
+
+def words_of(row: dict[str, str]) -> list[str]:
+    return row["words"].split(";")
 
 
 def text_of(row: dict[str, str]) -> str:

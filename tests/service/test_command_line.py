@@ -10,6 +10,8 @@ from lookalike.collection import Ask
 from lookalike.evaluate import Spread, Table
 from lookalike.evaluate.reproduce import oasis, wsabie
 from lookalike.service.command_line import COMMANDS
+from tests.collection.colours import picture
+from tests.features.pairs import write_pair
 from tests.gates import OPEN
 
 NAMES = [command.__name__ for command in COMMANDS]
@@ -435,3 +437,16 @@ def test_rollback_of_votes(run, changeable):
     assert (again["votes"], again["event"]) == (0, None)
     with Collection.open(changeable) as store:
         assert [event.kind for event in store.log.history(2)] == ["reset", "vote"]
+
+
+def test_a_pair_of_models_finds_pictures_by_text(run, tmp_path):
+    image, text = write_pair(tmp_path)
+    for name, colour in {"a": (220, 30, 30), "b": (30, 30, 220)}.items():
+        picture(tmp_path / "photos" / f"{name}.png", colour, 0)
+    place = tmp_path / "store"
+    index = ("index", tmp_path / "photos", "-c", place, "--text", text)
+    assert "--text works only with --model" in run(*index).err
+    plain = ("--mean", "0,0,0", "--std", "1,1,1")
+    assert run(*index, "--model", image, *plain).code == 0
+    (best, *_) = run("search", "--word", "blue", "-c", place, "--json").json["matches"]
+    assert best["path"].endswith("b.png")

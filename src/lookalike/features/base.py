@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from lookalike.features.start_words import StartWords
+    from lookalike.features.text.model import TextModel
 
 
 class Fingerprinted(Stored):
@@ -131,6 +132,11 @@ class Feature(Fingerprinted):
     @property
     def start_words(self) -> "StartWords | None":
         """Words for its vectors before anything was learned; None if it knows none."""
+        return None
+
+    @property
+    def text_model(self) -> "TextModel | None":
+        """What gives texts vectors that are near those of their pictures; None if nothing does."""
         return None
 
     def fit(self, images: "Sequence[Image.Image]", progress: Progress = silent) -> Self:

@@ -19,10 +19,12 @@ from lookalike.features.base import Feature
 from lookalike.features.onnx_model import MAX_SIDE, BuiltModel, Channels, ImageModel, Layout
 from lookalike.features.records import pack_vector, unpack_vectors
 from lookalike.features.start_words import StartWords
+from lookalike.features.text.model import TextModel
 
 KIND = "embedding/1"
 """The kind of the first version's files; still part of the fingerprint."""
 
+_PAIR = ("text", "tokenizer")
 _PREPARATION = 1  # the version of fit_square; part of the fingerprint
 
 
@@ -53,6 +55,11 @@ class Embedding(Feature):
         On a scale of 0 to 1. By default ``mean`` and ``std`` of the file's metadata, or its
         standard ``Image.NominalPixelRange``; otherwise ImageNet's, (0.485, 0.456, 0.406) and
         (0.229, 0.224, 0.225). A model that takes bytes gets bytes.
+    text : str, Path or bytes, optional
+        The text model of a pair such as CLIP, of which ``model`` is the image side: text then ranks
+        pictures by the pair (:class:`~lookalike.features.text.model.TextModel`).
+    tokenizer : str, Path or bytes, optional
+        The ``tokenizer.json`` that came with ``text``; by default the one beside its file.
 
     Examples
     --------
@@ -73,6 +80,8 @@ class Embedding(Feature):
         layout: Layout | None = None,
         mean: Channels = None,
         std: Channels = None,
+        text: str | Path | bytes | None = None,
+        tokenizer: str | Path | bytes | None = None,
     ) -> None:
         name = efficientnet.LITE0.name if model is None else model
         self._network = efficientnet.NETWORKS.get(name) if isinstance(name, str) else None
@@ -96,8 +105,15 @@ class Embedding(Feature):
                 content, self._who, side=side, layout=layout, mean=mean, std=std
             )
         made = {"model": identity, "output": self._model.output, "preparation": _PREPARATION}
-        self._fingerprint = fingerprint({"kind": KIND, **made, **self.settings()}, {})
         self.dimension = self._model.dimension
+        self._pair = _pair(text, tokenizer)
+        self._text = None
+        if self._pair is not None:
+            made["text"] = hashlib.sha256(self._pair[0] + self._pair[1]).hexdigest()
+            self._text = TextModel(*self._pair, self.dimension)
+            if not isinstance(text, bytes):
+                self._text.encode(["text"])  # whether it runs and suits; a stored one does
+        self._fingerprint = fingerprint({"kind": KIND, **made, **self.settings()}, {})
 
     def _built(
         self,
@@ -142,6 +158,11 @@ class Embedding(Feature):
             return None
         return efficientnet.start_words(network)
 
+    @property
+    def text_model(self) -> TextModel | None:
+        """The text side of the pair; None without ``text``."""
+        return self._text
+
     def record(self, image: Image.Image) -> bytes:
         """Return the vector of a picture as float16 bytes."""
         return pack_vector(self.describe([image]))
@@ -184,14 +205,47 @@ class Embedding(Feature):
         }
 
     def _state(self) -> tuple[Arrays, Learned]:
-        if self._content is None:
-            return {}, {}
-        return {"model": np.frombuffer(self._content, dtype=np.uint8)}, {}
+        parts = {"model": self._content}
+        if self._pair is not None:
+            parts |= dict(zip(_PAIR, self._pair, strict=True))
+        return {
+            name: np.frombuffer(content, dtype=np.uint8)
+            for name, content in parts.items()
+            if content is not None
+        }, {}
 
     @classmethod
     def _made(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        given: dict[str, Any] = {"model": arrays["model"].tobytes()} if "model" in arrays else {}
+        given: dict[str, Any] = {
+            name: arrays[name].tobytes() for name in ("model", *_PAIR) if name in arrays
+        }
         return cls(**given, **settings)
+
+
+def _pair(
+    text: str | Path | bytes | None, tokenizer: str | Path | bytes | None
+) -> tuple[bytes, bytes] | None:
+    """Return the contents of a text model and its tokenizer, or raise InvalidInput."""
+    if text is None:
+        if tokenizer is not None:
+            raise InvalidInput("Embedding: tokenizer works only with text. Give both or neither.")
+        return None
+    if tokenizer is None and isinstance(text, bytes):
+        raise InvalidInput("Embedding: text needs a tokenizer. Give its tokenizer.json.")
+    beside = Path(text).with_name("tokenizer.json") if not isinstance(text, bytes) else None
+    return _file(text, "text model"), _file(tokenizer or beside, "tokenizer")
+
+
+def _file(file: str | Path | bytes | None, what: str) -> bytes:
+    if isinstance(file, bytes) or file is None:
+        return file or b""
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise InvalidInput(
+            f"Embedding: the {what} {file} cannot be read: {error.strerror}. Name the text model "
+            f"and, if it lies elsewhere, its tokenizer.json."
+        ) from error
 
 
 def fit_square(image: Image.Image, side: int) -> Image.Image:

@@ -74,7 +74,7 @@ class ImageModel:
 
     @cached_property
     def _session(self) -> Any:
-        return _opened(self._content(), self._who)
+        return opened(self._content(), self._who)
 
     def run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return vectors (n, dimension) for bytes (n, side, side, 3); n is at most ``batch``."""
@@ -98,17 +98,7 @@ class ImageModel:
         return vectors.reshape(-1, self.dimension)[: len(pixels)]
 
     def _outputs(self, names: list[str], tensor: NDArray[Any]) -> list[Any]:
-        import onnxruntime
-
-        options = onnxruntime.RunOptions()
-        timer = Timer(MAX_SECONDS, setattr, (options, "terminate", True))
-        timer.daemon = True
-        timer.start()
-        try:
-            result: list[Any] = self._session.run(names, {self._input: tensor}, options)
-        finally:
-            timer.cancel()
-        return result
+        return run_limited(self._session, names, {self._input: tensor})
 
     def _tensor(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
         """Return bytes normalised for the model; a fixed batch is padded with zeros."""
@@ -170,7 +160,23 @@ class BuiltModel(ImageModel):
         self.output, self.dimension = OUTPUT, DIMENSION
 
 
-def _opened(content: bytes, who: str) -> Any:
+def run_limited(session: Any, names: list[str] | None, feed: dict[str, NDArray[Any]]) -> list[Any]:
+    """Return the outputs of a model, which may take so long and no longer."""
+    import onnxruntime
+
+    options = onnxruntime.RunOptions()
+    timer = Timer(MAX_SECONDS, setattr, (options, "terminate", True))
+    timer.daemon = True
+    timer.start()
+    try:
+        result: list[Any] = session.run(names, feed, options)
+    finally:
+        timer.cancel()
+    return result
+
+
+def opened(content: bytes, who: str) -> Any:
+    """Return a model that runs on the caller's thread, or raise InvalidInput."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

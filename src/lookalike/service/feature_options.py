@@ -15,7 +15,8 @@ DEFAULT = "embedding"
 
 REGIONS = "regions"
 
-OF_EMBEDDING, OF_WORDS = ("model", "side", "layout", "mean", "std"), ("dimension",)
+OF_EMBEDDING = ("model", "side", "layout", "mean", "std", "text", "tokenizer")
+OF_WORDS = ("dimension",)
 """The options that are settings of a feature: the embedding, or one of visual words."""
 
 
@@ -70,6 +71,8 @@ class FeatureOptions:
     layout: Literal["NCHW", "NHWC"] | None = None
     mean: Sequence[float] | None = None
     std: Sequence[float] | None = None
+    text: Path | None = None
+    tokenizer: Path | None = None
     dimension: int | None = None
     vocabulary: Path | None = None
 
@@ -118,7 +121,7 @@ class FeatureOptions:
                     f"index: --{option} works only with --feature {' or '.join(features)}. Give "
                     f"both or neither."
                 )
-        for option in ("side", "layout", "mean", "std"):
+        for option in OF_EMBEDDING[1:]:
             if getattr(self, option) is not None and self.model is None:
                 raise InvalidInput(
                     f"index: --{option} works only with --model. Give both or neither."

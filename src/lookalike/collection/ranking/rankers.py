@@ -34,6 +34,7 @@ from lookalike.similarity.registry import SIMILARITIES
 
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
+    from lookalike.features.text.model import TextModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +381,17 @@ class Rankers:
                     raise
                 if words is not None:
                     return self.get(row.name, learned=False), words
+        return None
+
+    def paired(self, by: str | None = None) -> tuple[Ranker, TextModel] | None:
+        """Return a ranker whose feature has a text side, and this; None if there is none."""
+        with self._lock:
+            for row in self.rows() if by is None else [self.row(by)]:
+                if row.ready and row.fingerprint is not None:
+                    with suppress(LookalikeError):
+                        model = self.parts.feature(row).text_model
+                        if model is not None:
+                            return self.get(row.name, learned=False), model
         return None
 
     def save_cache(self, ranker: Ranker) -> None:

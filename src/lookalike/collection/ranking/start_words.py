@@ -8,6 +8,7 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.annotation.text_side import TextSide
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database
@@ -125,6 +126,8 @@ class ClassCache:
         self._counts: dict[int, tuple[PictureClasses, dict[str, int]]] = {}
         self.better: dict[tuple[int | None, int], frozenset[str]] = {}
         """Words that start words rank better by than an annotator: by its number and a ranker's."""
+        self.text_sides: dict[tuple[int | None, int], TextSide | None] = {}
+        """What was learned of whole texts, where it is used: by the same numbers."""
 
     def close(self) -> None:
         """Let go of all that is in memory."""

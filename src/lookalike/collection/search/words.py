@@ -19,6 +19,7 @@ from lookalike.collection.pictures.passages import Passages
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
+from lookalike.collection.search import whole_texts
 from lookalike.collection.search.conditions import Ids, Select, selected, spellings
 from lookalike.collection.search.fit import (
     CAPTIONED,
@@ -53,6 +54,7 @@ from lookalike.features import StartWords
 
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
+    from lookalike.features.text.model import TextModel
 
 MIN_MEANT = 0.001
 """Pictures that a term fits with less, by its meaning, are not found: it is spread over words."""
@@ -196,6 +198,8 @@ def rank_word(
     against = [knowing.terms(term) for term in typed.without]
     texts = {term for side in (*groups, against) for part in side for term in part}
     fits, readings = knowing.fits([*texts], ids)
+    if len(groups) == 1 and len(groups[0]) == 1:
+        knowing.weigh_whole(typed.groups[0][0].text, groups[0][0], fits, ids)
     alike = None if like is None else like.of(ids)
     result = combined(ids, groups, against, fits, alike)
     if typed.groups and not result[0].size and knowing.trouble is not None:
@@ -231,6 +235,7 @@ class _Knowing:
     starts: list[tuple[Ranker, StartWords]]
     trouble: CollectionError | MissingPart | None
     own: dict[tuple[int, str], people.Proposal]
+    pair: tuple[Ranker, TextModel] | None
 
     @classmethod
     def of(
@@ -251,10 +256,11 @@ class _Knowing:
                 trouble = trouble or error
             with suppress(CollectionError, MissingPart), _clear_errors():
                 starts += filter(None, [session.rankers.starting(name)])
-        known = bool(annotators or starts)
+        pair = session.rankers.paired(by) or (session.rankers.paired() if by else None)
+        known = bool(annotators or starts or pair)
         own = people.own_words(session.database, who)
         missing = None if known else trouble
-        return cls(session, by, learned, strike, annotators, starts, missing, own)
+        return cls(session, by, learned, strike, annotators, starts, missing, own, pair)
 
     @cached_property
     def _answers(self) -> dict[str, bool]:
@@ -321,11 +327,35 @@ class _Knowing:
             if meaning is not None:
                 fits[term] = self._meant(meaning, ids, evidence)
                 words += meaning.shown
+            elif self.pair is not None and not is_stop_word(term):
+                words.append(ReadWord(term, 1.0, "meaning"))
+                nothing = np.zeros(len(ids))
+                fits[term] = Fit(nothing.astype(bool), evidence, nothing, MEANING)
             elif words:
                 nothing = np.zeros(len(ids))
                 fits[term] = Fit(nothing.astype(bool), evidence, nothing, parts[0])
             readings[term] = Reading(term, tuple(words), is_literal=meaning is None)
         return fits, readings
+
+    def weigh_whole(self, text: str, terms: list[str], fits: dict[str, Fit], ids: Ids) -> None:
+        """Let a pair of models, or what was learned of whole texts, tell how well a text fits."""
+        words = [word for term in terms for word in self._words_of(term)]
+        some = [term for term in terms if term in fits]
+        whole, share = np.zeros(0), 0.0
+        if words and some and self.pair is not None:
+            whole, share = whole_texts.paired_fits(*self.pair, text, ids), 1.0
+        elif len(words) > 1 and some and self.annotators:
+            whole, share = whole_texts.fits(self.session, self.annotators[0], words, ids)
+        if share:
+            for term in some:
+                fit = fits[term]
+                likely = fit.likely ** (1 - share) * whole ** (share / len(some))
+                fits[term] = replace(fit, likely=likely)
+
+    def _words_of(self, term: str) -> list[str]:
+        known = [term] if self.knows(term) else split(term, self.knows)
+        telling = [word for word in known if not is_stop_word(word)]
+        return [word for word in telling if word_key(word) not in self.strike]
 
     def _is_start(self, term: str) -> bool:
         return any(start.vocabulary.find(term) is not None for _, start in self.starts)

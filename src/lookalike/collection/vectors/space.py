@@ -75,6 +75,16 @@ class Space:
         # Only dense vectors are reduced.
         return self.reduction.apply(np.asarray(vectors))
 
+    def text_queries(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what ranks pictures by texts that a pair gives vectors, a row each.
+
+        ⟨t, u⟩ of the whole vectors is ⟨Ct, x⟩ of the reduced ones but for a constant, the length of
+        x and what the components C leave out.
+        """
+        if self.reduction is None:
+            return vectors
+        return np.asarray(vectors @ self.reduction.components_.T, np.float32)
+
     def new_index(self, vectors: Vectors, kind: str | None = None) -> Index:
         """Return an empty index for vectors like these, of some kind or of that which suits."""
         suits = self._kind(sparse=not isinstance(vectors, np.ndarray))

@@ -127,6 +127,21 @@ def index(
             show_default="the model's metadata, else ImageNet's 0.229,0.224,0.225",
         ),
     ] = None,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.onnx",
+            help="The text model that makes a pair with --model, such as CLIP's.",
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="The tokenizer.json that came with the text model, of CLIP's or BERT's kind.",
+            show_default="the one beside it",
+        ),
+    ] = None,
     dimension: Annotated[
         int | None,
         typer.Option(
@@ -180,6 +195,8 @@ def index(
         layout=None if layout is None else layout.value,
         mean=_numbers(mean),
         std=_numbers(std),
+        text=text,
+        tokenizer=tokenizer,
         dimension=dimension,
         vocabulary=vocabulary,
     )
