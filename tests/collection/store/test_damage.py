@@ -27,6 +27,21 @@ def flip(file, place, bit=0):
     file.write_bytes(content)
 
 
+def test_the_history_tells_that_pictures_of_an_event_are_lost(collection, caplog):
+    """They were left out without a word."""
+    number = collection.label([1, 2, 3], "Hund").number
+    collection.remove([4, 5])
+    collection.remove([1])
+    collection.bin.empty([1, 4])
+    assert len(collection.log.history(10)) == 4
+    assert not caplog.text, "erased, and so not damaged"
+    with beside(collection).database.transaction() as connection:
+        connection.execute("DELETE FROM changes WHERE picture = 2")
+    collection.log.history(10)
+    assert caplog.text.count("is not as it was written") == 1
+    assert f"what event {number} did to pictures" in caplog.text
+
+
 def test_a_label_that_is_no_text_is_told(collection):
     collection.label(1, "Hund")
     with beside(collection).database.transaction() as connection:

@@ -18,6 +18,9 @@ from lookalike.core.errors import DamagedFile
 
 _log = logging.getLogger(__name__)
 
+MAX_CHECKED = 100
+"""Pictures of an event up to which what it did to them is checked whenever it is shown."""
+
 _DAMAGED = "event %s of the log is not as it was written"
 
 
@@ -65,7 +68,23 @@ def _unreadable(row: rows.Row) -> Entry:
 
 def _entry(database: Database, row: rows.Row) -> Entry:
     changed = changes.first_pictures(database, row.number, MAX_SHOWN)
+    if not _are_changes_whole(database, row):
+        _log.warning("what event %s did to pictures is not as it was written", row.number)
     return Entry.of(row, undone=rows.is_undone(database, row.number), changed=changed)
+
+
+def _are_changes_whole(database: Database, row: rows.Row) -> bool:
+    """Return whether what an event did to a few pictures is as it was written, or erased since."""
+    event = read_event(row)
+    due = getattr(event, "changes", "")
+    if not due or getattr(event, "pictures", 0) > MAX_CHECKED:
+        return True
+    rest = changes.less(int(due, 16), changes.digest_of(database, row.number))
+    if rest:
+        for other in map(read_event, rows.of_kinds(database, [Erasure.kind], since=row.number)):
+            if isinstance(other, Erasure):
+                rest = changes.less(rest, int(other.erased.get(str(row.number), "0"), 16))
+    return not rest
 
 
 def labels_of(database: Database, picture: int, key: str, who: str) -> list[Entry]:

@@ -70,6 +70,16 @@ def take_pending(connection: Connection) -> list[Change]:
     return rows
 
 
+def digest_of(database: Database, event: int) -> int:
+    """Return the digest of the rows of an event."""
+    return digest(
+        (picture, key, before, after)
+        for picture, key, before, after in database.rows(
+            "SELECT picture, key, before, after FROM changes WHERE event = ?", event
+        )
+    )
+
+
 def digests(database: Database) -> dict[int, int]:
     """Return the digests of the rows of each event."""
     result: dict[int, int] = {}

@@ -111,7 +111,7 @@ export function startAlbums() {
     if (other && other !== name && await send("PATCH", `/api/albums/${album}`, { name: other })) location.reload();
   });
   head.querySelector("[data-delete-album]").addEventListener("click", async () => {
-    const yes = await sure(`Delete the album “${name}”?`, "Its pictures, their tags and votes are kept.", "Delete");
+    const yes = await sure(`Delete the album “${name}”?`, "Its pictures, their tags and votes are kept. The history can undo this.", "Delete");
     if (yes && await send("DELETE", `/api/albums/${album}`)) location.assign("/albums");
   });
   if (!("own" in head.dataset)) return;
