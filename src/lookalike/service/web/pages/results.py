@@ -27,7 +27,7 @@ EVEN = 0.5
 """The weight of words that count as much as pictures."""
 
 _MARKS = {"given": "tagged", "caption": "in the caption", "name": "in the name"}
-_MARKS |= {"written": "written in the picture"}
+_MARKS |= {"written": "written in it"}
 
 
 @dataclass(frozen=True, slots=True)
