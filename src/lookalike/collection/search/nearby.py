@@ -1,8 +1,7 @@
 """Which pictures were taken nearest to a place."""
 
 from dataclasses import dataclass
-
-import numpy as np
+from heapq import nsmallest
 
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import details
@@ -34,17 +33,9 @@ def nearby(session: Session, number: int, k: int) -> list[Nearby]:
             f"a sidecar, must have coordinates."
         )
     check_whole("nearby", "k", k, 1)
-    places = session.answers.read(details.locations)
-    ids, latitudes, longitudes = (np.array(column) for column in zip(*places, strict=True))
-    # The order of distances is that of chords, which need no loop.
-    first, second = np.radians(latitudes), np.radians(longitudes)
-    own, turn = np.radians(row.latitude), np.radians(row.longitude)
-    half = np.sin((first - own) / 2) ** 2
-    half += np.cos(first) * np.cos(own) * np.sin((second - turn) / 2) ** 2
-    half[ids == number] = np.inf
-    best = [one for one in np.lexsort((ids, half))[:k].tolist() if np.isfinite(half[one])]
-    here = row.latitude, row.longitude
-    return [
-        Nearby(int(ids[one]), kilometres(*here, float(latitudes[one]), float(longitudes[one])))
-        for one in best
-    ]
+    distances = (
+        (kilometres(row.latitude, row.longitude, latitude, longitude), other)
+        for other, latitude, longitude in session.answers.read(details.locations)
+        if other != number
+    )
+    return [Nearby(other, distance) for distance, other in nsmallest(k, distances)]
