@@ -9,6 +9,8 @@ import sys
 import httpx
 import pytest
 
+from lookalike import Collection
+
 
 def test_no_collection_here(run, tmp_path):
     ran = run("search", "x.png", "-c", tmp_path / "none")
@@ -73,7 +75,7 @@ def test_a_missing_reduction_names_its_remedy(tmp_path):
         from dataclasses import replace
 
         with pytest.raises(DamagedFile, match="restore the file from a backup"):
-            made._session.rankers._space(replace(row, reduction="0" * 32))
+            made._session.rankers.parts.space(replace(row, reduction="0" * 32))
 
 
 @pytest.mark.parametrize("named", [(), ("-c", "new")])
@@ -98,6 +100,15 @@ def test_serve_without_a_collection_makes_one(tmp_path, named):
     finally:
         served.send_signal(signal.SIGINT)
         served.communicate(timeout=300)
+
+
+def test_serve_asks_where_a_collection_is_named_nearly_so(run, tmp_path):
+    Collection.create(tmp_path / "family").close()
+    ran = run("serve", tmp_path / "famliy")
+    assert (ran.code, ran.out) == (1, "")
+    assert f"Did you mean {tmp_path / 'family'}?" in ran.err
+    assert "lookalike index PICTURES --collection" in ran.err
+    assert not (tmp_path / "famliy").exists()
 
 
 def test_serve_makes_no_folder_for_a_collection(run, tmp_path):

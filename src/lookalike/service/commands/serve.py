@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -148,6 +149,11 @@ def serve(
     if not os.path.lexists(place) and not read_only:
         if not place.absolute().parent.is_dir():
             raise InvalidInput(f"serve: there is no folder {place.absolute().parent}.")
+        if alike := _named_alike(place):
+            raise InvalidInput(
+                f"serve: there is no collection at {place}. Did you mean {alike}? To make a new "
+                f"one: lookalike index PICTURES --collection {place}."
+            )
         Collection.create(place).close()
         screen.say(f"There was no collection at {place}, so an empty one was made.")
     opening = partial(Collection.open, read_only=read_only or None)
@@ -325,6 +331,17 @@ def _read_key(key: str | None, file: Path | None) -> str | None:
         return from_home(file).read_text(encoding="ascii").strip()
     except UnicodeDecodeError as error:
         raise InvalidInput(f"serve: {file} does not hold a key: it is not ASCII.") from error
+
+
+def _named_alike(place: Path) -> Path | None:
+    """Return a collection beside a place whose name is nearly the same, or None."""
+    from lookalike.collection import Folder
+
+    with suppress(OSError):
+        beside = [one for one in place.absolute().parent.iterdir() if Folder(one).database.exists()]
+        names = get_close_matches(place.name, [one.name for one in beside], 1, 0.75)
+        return place.parent / names[0] if names else None
+    return None
 
 
 def _folder(path: Path) -> Path:
