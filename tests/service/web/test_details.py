@@ -8,12 +8,13 @@ from html import unescape
 import numpy as np
 import pytest
 
-from lookalike.collection import Collection, Filter, Subfolder
+from lookalike.collection import Collection, Filter, SavedSearch, Subfolder
 from lookalike.collection.store.database import stored
 from lookalike.collection.store.sums import row_sum
 from lookalike.core.earth import kilometres
 from lookalike.core.errors import InvalidInput
 from lookalike.service.client import Client
+from lookalike.service.web.pages.albums import search_of
 from lookalike.service.web.pages.maps import HEIGHT, WIDTH, draw_map
 from lookalike.service.web.pages.tree import MAX_SHOWN
 from tests.collection.beside import beside
@@ -224,3 +225,17 @@ def test_an_album_is_exported_with_them(http, store, numbers):
     rows = {int(row["id"]): row for row in table}
     assert rows[numbers["vienna"]]["latitude"] == "48.208333"
     assert rows[numbers["nowhere"]]["longitude"] == ""
+
+
+def test_the_page_of_an_album_searches_with_all_its_filters(http, store):
+    where = Filter(
+        cameras=("Canon EOS 5D",),
+        lenses=("EF 50mm",),
+        near=(48.2083, 16.3667, 12.3456789),
+        without_tags=("dog",),
+        untagged=True,
+        missing=False,
+    )
+    album = store.albums.save("Filtered", SavedSearch(word="ship", where=where), most=9)
+    assert search_of(album).where() == where
+    assert http.get(f"/album/{album.id}").status_code == 200

@@ -1,13 +1,14 @@
 """The pages of albums: all of them, and one with what is new in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi import Path as InPath
 
 from lookalike.collection import Album, Filter
+from lookalike.service.client_parameters import filters
 from lookalike.service.web.api.parameters import MAX_ID, Search
 from lookalike.service.web.pages.results import by_pairs
 from lookalike.service.web.pages.routes import PageRoute, page, results_page, templates
@@ -101,26 +102,17 @@ def search_of(album: Album) -> Search:
     """Return the search of an album; of one of pictures alone, for what is not in it yet."""
     saved = album.search
     where = saved.where or Filter()
-    own = is_own(album)
-    given = {
+    given: dict[str, Any] = {
         "like": [] if saved.ask is None else [str(ref) for ref in saved.ask.like],
         "unlike": [] if saved.ask is None else [str(ref) for ref in saved.ask.unlike],
         "word": saved.word,
         "by": saved.by,
         "learned": saved.learned,
         "min_score": saved.min_score,
-        "folder": where.folder,
-        "tag": list(where.tags),
-        "from": where.taken_from,
-        "to": where.taken_to,
-        "format": list(where.formats),
-        "min_side": where.min_side,
-        "max_side": where.max_side,
-        "min_bytes": where.min_bytes,
-        "max_bytes": where.max_bytes,
-        "album": where.album,
-        "without_album": album.name if own else where.without_album,
+        **filters(replace(where, pictures=None)),
     }
+    if is_own(album):
+        given["without_album"] = album.name
     return Search.model_validate(given)
 
 
