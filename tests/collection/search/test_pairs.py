@@ -43,6 +43,17 @@ def test_a_label_comes_first(store):
     store.undo(entry.number)
 
 
+@pytest.mark.parametrize("text", ["red", "red xyzzy"])
+def test_what_people_said_does_not_fit_is_not_found_by_the_pair(store, text):
+    (red,) = [row.id for row in store.pictures.all() if row.places[0].name == "r0.png"]
+    entry = store.label(red, "red", shows=False)
+    label = store.label([one.id for one in store.search_word("blue", 4)], "red")
+    found = [match.id for match in store.search_word(text, 99)]
+    assert red not in found[: 4 + 3]
+    for event in (label, entry):
+        store.undo(event.number)
+
+
 @pytest.mark.parametrize("text", ["x" * 10_000, "the and of", "☃", "red " * 400])
 def test_any_text_is_answered(store, text):
     assert len(store.search_word(text, 99)) <= 12

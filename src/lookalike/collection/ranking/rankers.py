@@ -28,7 +28,7 @@ from lookalike.core.errors import (
     MissingPart,
 )
 from lookalike.core.text import counted
-from lookalike.features import Feature, StartWords
+from lookalike.features import FEATURES, Feature, StartWords
 from lookalike.index.registry import RERANKERS
 from lookalike.similarity.registry import SIMILARITIES
 
@@ -387,11 +387,14 @@ class Rankers:
         """Return a ranker whose feature has a text side, and this; None if there is none."""
         with self._lock:
             for row in self.rows() if by is None else [self.row(by)]:
-                if row.ready and row.fingerprint is not None:
-                    with suppress(LookalikeError):
-                        model = self.parts.feature(row).text_model
-                        if model is not None:
-                            return self.get(row.name, learned=False), model
+                if not row.ready or row.fingerprint is None:
+                    continue
+                with suppress(LookalikeError):
+                    if FEATURES.get(row.feature).text_model is Feature.text_model:
+                        continue  # a feature of this kind need not be loaded
+                    model = self.parts.feature(row).text_model
+                    if model is not None:
+                        return self.get(row.name, learned=False), model
         return None
 
     def save_cache(self, ranker: Ranker) -> None:

@@ -44,12 +44,15 @@ class Fit:
         By each of ``TEXT_CHANCES``, the pictures of which it says so.
     likely : ndarray
         How well it fits by what is seen, and ``source``, where that comes from.
+    refused : ndarray of bool or None
+        Those of which people said that it does not fit.
     """
 
     given: Mask
     evidence: Mapping[int, Mask]
     likely: Chances
     source: int
+    refused: Mask | None = None
 
     @property
     def chances(self) -> Chances:

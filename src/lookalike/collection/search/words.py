@@ -350,6 +350,7 @@ class _Knowing:
             for term in some:
                 fit = fits[term]
                 likely = fit.likely ** (1 - share) * whole ** (share / len(some))
+                likely[False if fit.refused is None else fit.refused] = 0
                 fits[term] = replace(fit, likely=likely)
 
     def _words_of(self, term: str) -> list[str]:
@@ -406,8 +407,9 @@ class _Knowing:
             meaning = self.meanings.near(term, self.strike | {word_key(term)})
             if meaning is not None:
                 seen = (seen + self._meant(meaning, ids, {}).likely) / 2
-        seen[np.isin(ids, [*refused])] = 0
-        return Fit(given, evidence, seen, START if source is None else source)
+        against = np.isin(ids, [*refused])
+        seen[against] = 0
+        return Fit(given, evidence, seen, START if source is None else source, against)
 
     def _alike(self, given: Ids) -> tuple[Ids, NDArray[np.float64]]:
         """Return how like pictures are to those that a word was given to."""
