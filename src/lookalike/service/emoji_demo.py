@@ -30,6 +30,9 @@ SMALL_WORDS = frozenset(
 ORDER = "Symbols Flags Objects Activities People Travel Smileys Food Animals"
 """Which categories come in first: the page shows last what came in first."""
 
+SIGNS = ("Symbols", "Flags")
+"""Categories that the searches to try leave out: what is alike in them is hard to tell by eye."""
+
 STOP = "Finished work is kept; run the same command again to continue."
 
 
@@ -52,7 +55,11 @@ def run_demo(folder: Path, screen: Screen) -> None:
         write_whole(sheet, _sheet(store, rankings).encode())
         total = len(store)
         used = {model.kind for model in store.models.all() if model.current}
-    screen.say(_story(rankings), "", f"Open {sheet} to look at them. Three searches to try:")
+    screen.say(
+        _story(rankings),
+        "",
+        f"Open {sheet} to look at them. Three searches to try, of those that gained most:",
+    )
     for ranking in _best(rankings):
         screen.say(
             f"  {ranking.query.name}: {ranking.right(0)} of {SHOWN} of its kind before, "
@@ -190,8 +197,9 @@ def _story(rankings: Sequence[Ranking]) -> str:
 
 
 def _best(rankings: Sequence[Ranking]) -> list[Ranking]:
-    """Return the queries that gained most, of different categories."""
-    order = sorted(rankings, key=lambda ranking: -ranking.gain)
+    """Return the queries that gained most, of different categories: of things, if there are any."""
+    things = [ranking for ranking in rankings if ranking.query.category not in SIGNS]
+    order = sorted(things or rankings, key=lambda ranking: -ranking.gain)
     firsts = {ranking.query.category: ranking for ranking in reversed(order)}
     return sorted(firsts.values(), key=lambda ranking: -ranking.gain)[:TRIED]
 
