@@ -14,7 +14,7 @@ from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors, dense, unit_rows
 
 PENALTY = 2.0
-"""λ, for pictures of length 1: of .5 to 5, all within .02 of R@10 (docs/decisions/0034)."""
+"""λ, for pictures of length 1: of .5 to 5, all within .02 of R@10 (docs/decisions/0037)."""
 
 Encode = Callable[[Sequence[str]], Matrix]
 Floats = NDArray[np.float64]
