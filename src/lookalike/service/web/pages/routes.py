@@ -171,7 +171,9 @@ def grid(request: Request, parameters: Annotated[GridView, Query()]) -> Response
     return page(
         request,
         "grid.html",
-        crumbs=crumbs(collection.pictures.folders(), parameters.folder),
+        crumbs=crumbs(collection.pictures.folders(), parameters.folder)
+        if parameters.folder
+        else [],
         filters=parameters,
         kept=kept,
         by=parameters.by,

@@ -145,7 +145,7 @@ def _filter_text(name: str, value: str) -> str:
     return f"{'at least' if name == 'min_bytes' else 'at most'} {size(int(value))}"
 
 
-def crumbs(folders: Iterable[tuple[str, int]], folder: str | None) -> list[tuple[str, str]]:
+def crumbs(folders: Iterable[tuple[str, int]], folder: str) -> list[tuple[str, str]]:
     """Return the folders from the highest to one, each with its name.
 
     Examples
@@ -153,8 +153,6 @@ def crumbs(folders: Iterable[tuple[str, int]], folder: str | None) -> list[tuple
     >>> crumbs([("/srv/photos", 9), ("/srv/photos/2019", 4), ("/srv/x", 1)], "/srv/photos/2019")
     [('/srv/photos', 'photos'), ('/srv/photos/2019', '2019')]
     """
-    if folder is None:
-        return []
     above = [path for path, _ in folders if f"{folder}/".startswith(path.rstrip("/") + "/")]
     return [(path, path.rpartition("/")[2] or "/") for path in sorted(above, key=len)]
 
