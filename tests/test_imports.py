@@ -74,7 +74,7 @@ def test_a_search_is_light(tmp_path):
         modules = loaded(code.format(asked, str(place), "2.png"))
         assert {"numpy", "sqlite3"} <= modules
         slow = {"scipy", "numba", "sklearn", "onnx", "onnxruntime", "matplotlib", "fastapi"}
-        assert not modules & (slow | {"httpx", "uvicorn", "jinja2"})
+        assert not modules & (slow | {"httpx", "uvicorn", "jinja2", "cv2"})
 
 
 def test_the_client_is_light():

@@ -14,7 +14,7 @@ from tests.collection.colours import picture
 from tests.features.pairs import write_pair
 from tests.gates import OPEN
 
-NAMES = [command.__name__ for command in COMMANDS]
+NAMES = [*COMMANDS]
 
 
 @pytest.mark.parametrize("name", NAMES)

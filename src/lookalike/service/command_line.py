@@ -5,44 +5,23 @@ were refused and are listed; 130 interrupted, with a line about what was kept.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError
 from lookalike.core.text import without_method
-from lookalike.service.commands.albums import albums
-from lookalike.service.commands.demo import demo
-from lookalike.service.commands.duplicates import duplicates
-from lookalike.service.commands.evaluate import evaluate
-from lookalike.service.commands.export import export
-from lookalike.service.commands.history import history, undo
-from lookalike.service.commands.index import index
-from lookalike.service.commands.judge import judge
-from lookalike.service.commands.labels import labels
-from lookalike.service.commands.learn import learn
-from lookalike.service.commands.people import people
-from lookalike.service.commands.rankers import rankers
-from lookalike.service.commands.read import read
-from lookalike.service.commands.remove import bin, missing, remove, restore  # noqa: A004
-from lookalike.service.commands.reproduce import reproduce
-from lookalike.service.commands.rollback import rollback
-from lookalike.service.commands.search import search
-from lookalike.service.commands.serve import serve
-from lookalike.service.commands.tag import tag
-from lookalike.service.commands.upkeep import backup, check
-from lookalike.service.commands.vocabulary import vocabulary
 from lookalike.service.options import ListingCommand, untyped_flags
 from lookalike.service.screen import complain, write_json
 
 FAILED, NOT_UNDERSTOOD, INTERRUPTED = 1, 2, 130
-
-Command: TypeAlias = Callable[..., None]
 
 CODES = (
     "Exit codes: 0 success; 1 error; 2 wrong usage; 3 success, but some files were refused and "
@@ -51,7 +30,23 @@ CODES = (
 
 
 class Commands(TyperGroup):
-    """The commands; every expected failure is reported in one line, or as JSON."""
+    """The commands; every expected failure is reported in one line, or as JSON.
+
+    The one that is run is imported, and for the list of all of them each.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options | {"commands": dict.fromkeys(COMMANDS)})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"lookalike.service.commands.{TOGETHER.get(cmd_name, cmd_name)}")
+        alone = typer.Typer(add_completion=False)
+        make = alone.command(cls=ListingCommand, epilog=examples(*COMMANDS[cmd_name]))
+        make(getattr(module, cmd_name))
+        return get_command(alone)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Note whether JSON is asked for, so that even usage errors are reported as JSON."""
@@ -164,8 +159,8 @@ def _start(
     """Image search and tagging that learn what you mean by similar, and your words."""
 
 
-COMMANDS: dict[Callable[..., None], Sequence[str]] = {
-    index: (
+COMMANDS: dict[str, Sequence[str]] = {
+    "index": (
         "lookalike index ~/Pictures",
         "lookalike index 'scans/**/*.tif' cat.jpg -c family",
         "lookalike index photos --model clip.onnx --mean .5,.5,.5 --std .5,.5,.5",
@@ -173,18 +168,18 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike index photos --model clip.onnx --name clip",
         "lookalike index photos --feature regions",
     ),
-    vocabulary: (
+    "vocabulary": (
         "lookalike vocabulary ~/Pictures --words 100000 --out words",
         "lookalike index ~/Pictures --feature regions --vocabulary words",
     ),
-    learn: (
+    "learn": (
         "lookalike learn --folders",
         "lookalike learn --tags tags.csv --hold-back 0.3",
         "lookalike learn --clicks clicks.csv --threshold 0.1 --json",
         "lookalike learn --codes s3plh --bits 48",
         "lookalike learn --folders --feature visterms --method oasis --set aggressiveness=0.05",
     ),
-    search: (
+    "search": (
         "lookalike search holiday.jpg",
         "lookalike search holiday.jpg -k 30 --sheet found.html",
         "lookalike search holiday.jpg --no-learning",
@@ -194,61 +189,61 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike search holiday.jpg --album Beaches",
         "lookalike search street.jpg --by regions --box 120,80,300,200 --explain",
     ),
-    tag: (
+    "tag": (
         "lookalike tag new/*.jpg",
         "lookalike tag ~/Pictures --min-confidence 0.9 --write xmp",
         "lookalike tag scans --write csv --out tags.csv",
     ),
-    duplicates: (
+    "duplicates": (
         "lookalike duplicates",
         "lookalike duplicates --sheet duplicates.html",
         "lookalike duplicates --files delete.sh",
         "lookalike duplicates --like 0.9 --radius 48 -c family --json",
     ),
-    judge: (
+    "judge": (
         "lookalike judge family --against cosine",
         "lookalike judge family --results --out judged",
     ),
-    evaluate: ("lookalike evaluate", "lookalike evaluate --by visterms -c family --json"),
-    albums: (
+    "evaluate": ("lookalike evaluate", "lookalike evaluate --by visterms -c family --json"),
+    "albums": (
         "lookalike albums",
         "lookalike albums Holiday",
         "lookalike albums Holiday --out holiday.csv",
     ),
-    labels: ("lookalike labels --out labels.csv", "lookalike labels --out labels.json -c family"),
-    remove: ("lookalike remove old.jpg scans/blank.tif", "lookalike remove scans/drafts"),
-    restore: (
+    "labels": ("lookalike labels --out labels.csv", "lookalike labels --out labels.json -c family"),
+    "remove": ("lookalike remove old.jpg scans/blank.tif", "lookalike remove scans/drafts"),
+    "restore": (
         "lookalike restore scans/blank.tif",
         "lookalike restore",
         "lookalike restore /backups/monday -c family",
     ),
-    check: ("lookalike check", "lookalike check -c family --json"),
-    backup: ("lookalike backup /backups/monday", "lookalike backup /backups/monday -c family"),
-    bin: ("lookalike bin", "lookalike bin --empty"),
-    missing: ("lookalike missing", "lookalike missing --remove -c family"),
-    history: ("lookalike history", "lookalike history -n 100 -c family"),
-    undo: ("lookalike undo 12", "lookalike undo 12 -c family"),
-    people: (
+    "check": ("lookalike check", "lookalike check -c family --json"),
+    "backup": ("lookalike backup /backups/monday", "lookalike backup /backups/monday -c family"),
+    "bin": ("lookalike bin", "lookalike bin --empty"),
+    "missing": ("lookalike missing", "lookalike missing --remove -c family"),
+    "history": ("lookalike history", "lookalike history -n 100 -c family"),
+    "undo": ("lookalike undo 12", "lookalike undo 12 -c family"),
+    "people": (
         "lookalike people",
         "lookalike people trust Ada",
         "lookalike people key Ada --role vote",
         "lookalike people undo Ada --kind votes --preview",
     ),
-    rankers: (
+    "rankers": (
         "lookalike rankers",
         "lookalike rankers --default views",
         "lookalike rankers --remove views",
     ),
-    read: ("lookalike read", "lookalike read --remove -c family"),
-    rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
-    export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
-    serve: (
+    "read": ("lookalike read", "lookalike read --remove -c family"),
+    "rollback": ("lookalike rollback", "lookalike rollback --votes -c family"),
+    "export": ("lookalike export", "lookalike export --out learned.safetensors -c family"),
+    "serve": (
         "lookalike serve",
         "lookalike serve family --port 8080 --watch",
         "lookalike serve --host 0.0.0.0 --key-file key.txt --name photos.example",
     ),
-    demo: ("lookalike demo", "lookalike demo /tmp/emoji --json"),
-    reproduce: (
+    "demo": ("lookalike demo", "lookalike demo /tmp/emoji --json"),
+    "reproduce": (
         "lookalike reproduce oasis --data 256_ObjectCategories",
         "lookalike reproduce oasis --data objects --out results --quick",
         "lookalike reproduce wsabie --data photos --words tags --isa tree.csv",
@@ -259,8 +254,15 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
 }
 """Every command, with examples."""
 
-for _command, _examples in COMMANDS.items():
-    app.command(cls=ListingCommand, epilog=examples(*_examples))(_command)
+TOGETHER = {
+    "undo": "history",
+    "restore": "remove",
+    "bin": "remove",
+    "missing": "remove",
+    "check": "upkeep",
+    "backup": "upkeep",
+}
+"""Commands that stand in the module of another."""
 
 
 def main() -> None:

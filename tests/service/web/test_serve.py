@@ -35,13 +35,7 @@ from lookalike.service.web.settings import Settings
 from tests.images.pictures import saved, scene
 
 KEY, READ_KEY, VOTE_KEY = "k" * 24, "r" * 24, "v" * 24
-SERVE = (
-    "from lookalike.service.command_line import app\n"
-    "from lookalike.service.commands.serve import serve\n"
-    "names = {one.callback.__name__ for one in app.registered_commands}\n"
-    "'serve' in names or app.command()(serve)\n"
-    "app()\n"
-)
+SERVE = "from lookalike.service.command_line import app; app()"
 IMPATIENT = (
     "import sys\n"
     "from lookalike import Collection\n"

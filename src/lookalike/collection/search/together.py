@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.core.vectors import Vectors
-from lookalike.index.spatial import agreeing_regions
 from lookalike.similarity.cosine import Cosine
 
 DEPTH = 200
@@ -47,6 +46,9 @@ def raised(
     learned : bool
         Whether scores by look are those of what was learned.
     """
+    # Only a search by both needs OpenCV.
+    from lookalike.index.spatial import agreeing_regions
+
     scores = dict(by_look)
     missing = np.array([number for number, _ in by_object if number not in scores], np.int64)
     scores |= _looks(ranker, vector, missing, learned)
