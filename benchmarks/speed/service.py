@@ -162,7 +162,6 @@ def votes(line: Line, queries: list[int]) -> tuple[float, float, float]:
             "picked": found[1:4],
             "rejected": found[4:7],
             "shown": found[:20],
-            "user": f"person {query % 9}",
         }
         said.append(seconds(lambda vote=vote: line.ask("/api/votes", vote)))
         after.append(seconds(lambda query=query: line.search(query)))
