@@ -73,4 +73,4 @@ def read_texts(
 def counts(session: Session, refused: list[Refused] | None = None) -> TextCounts:
     """Return how many pictures were read."""
     read, written = texts.counts(session.database)
-    return TextCounts(read, written, len(texts.unread(session.database)), refused or [])
+    return TextCounts(read, written, session.database.count("pictures") - read, refused or [])
