@@ -12,7 +12,7 @@ from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import readable_pictures
 from lookalike.collection.pictures.names import Subfolder
 from lookalike.collection.ranking.gate import Gate
-from lookalike.collection.ranking.rankers import RankerInfo
+from lookalike.collection.ranking.info import RankerInfo
 from lookalike.collection.search.albums import Album
 from lookalike.collection.search.completing import KnownWord
 from lookalike.collection.search.lexicon import PictureTag

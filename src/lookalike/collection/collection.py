@@ -15,7 +15,7 @@ from lookalike.collection.log.undo import undo
 from lookalike.collection.nouns.selection import Named, Selection, in_bin, matching, named
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.ranking.gate import GATE, Gate
-from lookalike.collection.ranking.rankers import RankerInfo
+from lookalike.collection.ranking.info import RankerInfo
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.search import exporting, searching, suggesting
 from lookalike.collection.search.matches import Match

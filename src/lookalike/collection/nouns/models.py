@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.nouns.noun import Noun
-from lookalike.collection.ranking.rankers import RankerInfo
+from lookalike.collection.ranking.info import RankerInfo
 from lookalike.collection.store import models
 from lookalike.collection.store.models import Figures, ModelRow
 

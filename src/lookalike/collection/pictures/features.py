@@ -8,7 +8,8 @@ from sqlite3 import Connection
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.models import DefaultRanker, NewFeature, RankerRemoval
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
-from lookalike.collection.ranking.rankers import TOGETHER, RankerInfo
+from lookalike.collection.ranking.info import RankerInfo
+from lookalike.collection.ranking.rankers import TOGETHER
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import rankers as ranker_rows
 from lookalike.collection.store.database import Database

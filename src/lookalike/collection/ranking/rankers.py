@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lookalike.collection.ranking.info import RankerInfo
 from lookalike.collection.ranking.layers import Layers
 from lookalike.collection.ranking.parts import Parts
 from lookalike.collection.ranking.ranker import Ranker
@@ -15,7 +16,6 @@ from lookalike.collection.ranking.start_words import ClassCache
 from lookalike.collection.store import models, people, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
-from lookalike.collection.store.models import CodeFigures
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.collection.votes.preferences import Preferences
@@ -35,39 +35,6 @@ from lookalike.similarity.registry import SIMILARITIES
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
     from lookalike.features.text.model import TextModel
-
-
-@dataclass(frozen=True, slots=True)
-class RankerInfo:
-    """A way to search a collection.
-
-    Attributes
-    ----------
-    name : str
-        What ``search(by=…)`` names it by.
-    feature : str
-        How pictures are described.
-    method : str
-        What was learned for it: the similarity in use, ``cosine`` where nothing was.
-    ready : bool
-        Whether it can be searched by; else pictures are still to be described.
-    pictures, undescribed : int
-        Pictures it has described, and those it has not.
-    trouble : str
-        Why it cannot be used, as a part that is not installed any more, or, if it is ready, why
-        the words it has learned cannot; else empty.
-    codes : CodeFigures or None
-        How well its codes find candidates; None where it has none, and every search is exact.
-    """
-
-    name: str
-    feature: str
-    method: str
-    ready: bool
-    pictures: int
-    undescribed: int
-    trouble: str
-    codes: CodeFigures | None = None
 
 
 OBJECTS = "regions"
