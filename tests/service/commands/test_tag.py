@@ -174,8 +174,9 @@ def test_a_cell_stays_whole_where_others_separate_by_semicolons_or_tabs(here):
     assert lines[-1].startswith(f"{here}/a.jpg,plain,")
     labels = labels_csv([(here / "a.jpg", [("x;=1+1", "hand")])]).decode()
     assert f'"{here}/a.jpg","x;=1+1","hand"' in labels
-    album = album_table([{"id": 1, "path": "/a.jpg", "labels": ["x", "=1+1"], "new": False}])
-    assert '"1","/a.jpg","x;=1+1","False"' in album
+    details = {"caption": "x;=1", "camera": "", "lens": "", "latitude": None, "longitude": None}
+    row = {"id": 1, "path": "/a.jpg", "labels": ["x", "=1+1"], "new": False, **details}
+    assert '"1","/a.jpg","x;=1+1","False","x;=1"' in album_table([row])
 
 
 def test_tables_of_nothing():
