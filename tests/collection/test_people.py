@@ -150,6 +150,16 @@ def test_proposals_are_answered_one_by_one(collection):
     assert waiting(picture=1) == {("Ada", 1), ("Bea", 1)}
 
 
+def test_a_key_of_a_request_is_the_persons_own(collection):
+    """A stranger who guesses the key of the owner's next request does not take its place."""
+    first = collection.label(1, "dog", who="Ada", key="1")
+    collection.label(2, "cat", key="1")
+    collection.label(3, "cat", key="1")
+    assert dict(collection.labels.used()) == {"cat": 1}
+    assert collection.label(1, "dog", who="Ada", key="1") == first
+    assert collection.label(1, "dog", who="Bea", key="1").who == "Bea"
+
+
 def test_undo_since_a_time(collection):
     collection.label(1, "Hund", who="Ada")
     (entry,) = collection.log.history(1)

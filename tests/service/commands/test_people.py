@@ -1,5 +1,7 @@
 """Keys of people, and what the command rules on a folder whatever the keys are."""
 
+import json
+
 import pytest
 
 from lookalike.collection import Ask, Collection
@@ -70,3 +72,28 @@ def test_an_owner_who_is_locked_out_rules_by_the_folder(run, place):
     (place / KEY_FILE).unlink()
     assert people(run, place, "key", "Bea")["key"]
     assert run("check", "-c", place).code == 0
+
+
+def test_names_of_keys(run, place):
+    for name in ("mal\nlory", "n" * 65, "guest"):
+        fails(run("people", "key", name, "-c", place), "1 to 64 characters")
+    for action in (["lock", "Bea"], ["rename", "Bea", "Ada"]):
+        fails(run("people", *action, "-c", place), "Bea has no key")
+    people(run, place, "key", "Bea")
+    fails(run("people", "rename", "Bea", "guest", "-c", place), "guest")
+
+
+def test_readers_see_what_everybody_sees(place):
+    """Votes of a guest, whose key is another one, are not theirs."""
+    with Collection.open(place) as store:
+        app = make_app(store, Settings(key=KEY, vote_key="v" * 24, read_key="r" * 24))
+
+        def order(key):
+            headers = {"Authorization": f"Bearer {key}"}
+            answer = ask(app, "GET", "/api/search", headers=headers, query="like=1&k=3")
+            return [one["id"] for one in json.loads(answer.body)["matches"]]
+
+        before = order("r" * 24)
+        store.vote(Ask((1,)), picked=[before[-1]], rejected=[before[0]], who="guest")
+        assert order("v" * 24)[0] == before[-1]
+        assert order("r" * 24) == order(KEY) == before

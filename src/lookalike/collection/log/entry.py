@@ -93,8 +93,11 @@ class NewEntry:
     """
 
     def __init__(self, connection: Connection, who: str = "", key: str | None = None) -> None:
-        self.connection, self.who, self._key = connection, who, key
-        recorded = None if key is None else rows.with_key(connection, key)
+        self.connection, self.who = connection, who
+        # Of each person alone, so that nobody's request takes the place of another's; no name has a
+        # line break in it.
+        self._key = key if key is None or not who else f"{who}\n{key}"
+        recorded = None if self._key is None else rows.with_key(connection, self._key)
         self.is_new = recorded is None
         self._row = recorded
 

@@ -14,8 +14,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from lookalike.collection import OWNER
 from lookalike.core.arrays import write_whole
-from lookalike.core.errors import DamagedFile
+from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
+from lookalike.core.text import first_control, shown
 from lookalike.service.web.pages.errors import page
+from lookalike.service.web.security.users import MAX_NAME
 from lookalike.service.web.settings import Settings
 
 Role: TypeAlias = Literal["read", "vote", "write"]
@@ -64,8 +66,8 @@ class Key(NamedTuple):
 class Keys:
     """The keys of a server, compared in constant time.
 
-    Those of the settings are the owner's, and that to vote is a guest's; those in ``file``, made
-    for people by name, are read again whenever it changes.
+    Those of the settings are the owner's, and that to vote is a guest's; readers see what everybody
+    does. Those in ``file``, made for people by name, are read again whenever it changes.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Keys:
         given: list[tuple[str | None, Role, str]] = [
             (settings.key, "write", OWNER),
             (settings.vote_key, "vote", GUEST),
-            (settings.read_key, "read", GUEST),
+            (settings.read_key, "read", OWNER),
         ]
         self._fixed = [Key(_digest(key), role, who) for key, role, who in given if key is not None]
         self._file = file
@@ -145,22 +147,39 @@ def made_keys(file: Path) -> list[Key]:
 def make_key(file: Path, person: str, role: Role) -> str:
     """Make a key for a person, who may have several, and return it; only its digest is stored."""
     key = secrets.token_hex(24)
-    _store(file, [*made_keys(file), Key(_digest(key), role, person)])
+    _store(file, [*made_keys(file), Key(_digest(key), role, _name(person))])
     return key
 
 
 def revoke_keys(file: Path, person: str) -> int:
     """Revoke the keys of a person from the next request on, and return how many."""
-    keys = made_keys(file)
-    left = [key for key in keys if key.person != person]
-    _store(file, left)
-    return len(keys) - len(left)
+    own = _keys_of(file, person)
+    _store(file, [key for key in made_keys(file) if key not in own])
+    return len(own)
 
 
 def rename_keys(file: Path, person: str, name: str) -> None:
     """Give the keys of a person to another name: what was said stays with the name it had."""
-    keys = made_keys(file)
-    _store(file, [key._replace(person=name) if key.person == person else key for key in keys])
+    own, new = _keys_of(file, person), _name(name)
+    _store(file, [key._replace(person=new) if key in own else key for key in made_keys(file)])
+
+
+def _keys_of(file: Path, person: str) -> list[Key]:
+    """Return the keys of a person, or raise NotFound."""
+    own = [key for key in made_keys(file) if key.person == person]
+    if not own:
+        raise NotFound(f"people: {shown(person)} has no key; make one: lookalike people key NAME.")
+    return own
+
+
+def _name(person: str) -> str:
+    """Return a name that a person can have a key under, or raise InvalidInput."""
+    if not 0 < len(person) <= MAX_NAME or first_control(person) is not None or person == GUEST:
+        raise InvalidInput(
+            f"people: a name has 1 to {MAX_NAME} characters, without control characters, and is "
+            f"not {GUEST}, whose key serve --vote-key names; got {person!r:.80}."
+        )
+    return person
 
 
 def _store(file: Path, keys: Iterable[Key]) -> None:
