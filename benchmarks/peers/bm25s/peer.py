@@ -23,6 +23,7 @@ def main() -> None:
     peer.scores = {"data": data, "indices": rows, "indptr": starts, "num_docs": count}
     peer.vocab_dict = {str(word): word for word in range(len(starts) - 1)}
     peer.unique_token_ids_set = set(range(len(starts) - 1))
+    peer.nonoccurrence_array = None
     peer.activate_numba_scorer()
     seconds, best = [], []
     for number in (0, *range(len(ends) - 1)):

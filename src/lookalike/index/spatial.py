@@ -19,7 +19,7 @@ MAX_SIGNED = 600
 """Regions of a picture, the strongest, that are compared by their signatures."""
 RATIO = 0.8
 """The nearest signature differs in fewer bits than this share of those of the second nearest."""
-MAX_BITS = 24
+MAX_BITS = 14
 """Regions with the same word differ in no more bits, of 64, where signatures are known."""
 HYPOTHESES = 400
 MAX_SCALE = 10.0
