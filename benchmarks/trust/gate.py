@@ -48,6 +48,12 @@ class Held:
     """The part of a ranker that teaching needs: the vectors of pictures by their ids."""
 
     X: NDArray[np.float32]
+    ids: NDArray[np.int64]
+
+    @property
+    def plain(self) -> "Held":
+        """What has the ids of all pictures."""
+        return self
 
     def vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors of pictures."""
@@ -111,7 +117,7 @@ def words_run(
     new = teach_words(
         new_annotators("auto", seed),
         known,
-        Held(reduced),  # type: ignore[arg-type]
+        Held(reduced, part),  # type: ignore[arg-type]
         None,
         current=None,
         hold_back=0.2,
@@ -140,7 +146,7 @@ def run(
     new = teach_similarity(
         learner,
         known,
-        Held(reduced),  # type: ignore[arg-type]
+        Held(reduced, part),  # type: ignore[arg-type]
         None,
         current=Cosine(),
         hold_back=0.2,
