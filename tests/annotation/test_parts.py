@@ -1,6 +1,7 @@
 """Pictures in parts on disk: all come back, mixed, and damage is refused."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,15 @@ def test_every_flipped_bit_is_noticed(parts: Parts, name: str) -> None:
         path.write_bytes(damaged)
         with pytest.raises(DamagedFile):
             len(Parts.open(parts.folder))
+
+
+def test_a_part_that_is_cut_while_it_is_used_is_an_error(parts: Parts) -> None:
+    """To read a mapping past the end of its file ends the process."""
+    assert parts.rows(np.arange(2))[0].shape[0] == 2
+    file = parts.folder / "000000.safetensors"
+    os.truncate(file, file.stat().st_size - 1)
+    with pytest.raises(DamagedFile, match="was cut"):
+        parts.rows(np.arange(2))
 
 
 def test_an_unfinished_part_is_not_there(parts: Parts) -> None:

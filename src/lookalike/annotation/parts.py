@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from mmap import mmap
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.annotation.lessons import blocks
 from lookalike.annotation.words import read_words
 from lookalike.core import sparse as sp
-from lookalike.core.arrays import map_arrays, save_arrays
+from lookalike.core.arrays import map_arrays, map_file, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, incomplete
 from lookalike.core.json_files import load_json, save_json
 from lookalike.core.stored import stored_whole
@@ -48,6 +49,8 @@ _NOTHING = np.zeros(0, np.float32), np.zeros(0, np.uint32), np.zeros(1, np.uint6
 class Part:
     """The memory-mapped arrays of a part: CSR vectors, and CSR words without values."""
 
+    file: Path
+    mapping: mmap
     data: NDArray[np.float32]
     columns: NDArray[np.uint32]
     indptr: NDArray[np.uint64]
@@ -56,6 +59,14 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+    def check(self) -> None:
+        """Raise DamagedFile if the file was cut since: to read what is gone ends the process."""
+        if self.mapping.size() < len(self.mapping):
+            raise DamagedFile(
+                f"{self.file} was cut while it was used. Write the parts again, or restore a "
+                f"backup."
+            )
 
 
 class Parts:
@@ -215,6 +226,7 @@ class Parts:
         number = int(np.searchsorted(self._starts, chosen[0], side="right")) - 1
         part, local = self.parts[number], chosen - self._starts[number]
         breaks = np.flatnonzero(np.diff(local) != 1) + 1
+        part.check()
         runs = [(int(run[0]), int(run[-1]) + 1) for run in np.split(local, breaks)]
         vectors = _gather(part.data, part.columns, part.indptr, runs, self.width)
         ones = np.ones(len(part.words), np.float32)
@@ -234,10 +246,11 @@ class Parts:
 
     def _mapped(self, name: str) -> Part:
         path = self._file(name)
-        arrays, _ = map_arrays(path, kind=_PART)
+        mapping = map_file(path)
+        arrays, _ = map_arrays(path, kind=_PART, mapping=mapping)
         if {what: array.dtype for what, array in arrays.items()} != _ARRAYS:
             raise DamagedFile(f"{path} is not a part.")
-        part = Part(**arrays)
+        part = Part(path, mapping, **arrays)
         _check(self.folder / name, part, self.width, len(self.words))
         return part
 

@@ -6,6 +6,8 @@ from contextlib import closing
 import pytest
 
 from lookalike.collection import Collection
+from lookalike.service.web.security.keys import KEY_FILE, Keys
+from lookalike.service.web.settings import Settings
 from tests.service.commands.test_rankers import fails
 
 
@@ -44,8 +46,10 @@ def test_a_backup_is_put_back_and_what_was_there_is_kept(run, place, tmp_path):
     fails(run("backup", tmp_path / "Sicherung", "-c", place), "Sicherung")
     with Collection.open(place) as store:
         store.label(2, "later")
+    key = run("people", "key", "Ada", "-c", place, "--json").json["key"]
     done = run("restore", tmp_path / "Sicherung", "-c", place)
     assert "is kept in" in done.out
+    assert Keys(Settings(key="k" * 24), place / KEY_FILE).find(key).person == "Ada"
     with Collection.open(place) as store:
         assert "Straße" in store.labels.all()[1]
         assert "later" not in store.labels.all()[2]

@@ -50,6 +50,9 @@ class Restored:
 FORMAT = 1
 MANIFEST = "backup.json"
 
+_STAYS = ("keys.json",)
+"""Files of a place that no backup has: the keys of people, let in or locked out as before."""
+
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 _BLOCK = 1 << 20
@@ -140,6 +143,9 @@ def restore_backup(source: str | Path, path: str | Path, *, replace: bool = Fals
                 )
         _move_uploads(beside, Path(os.fsdecode(bytes.fromhex(content["uploads"]))), place)
         pictures, last, _ = _verify(beside)
+        for file in (place / name for name in _STAYS):
+            if file.is_file():
+                shutil.copy2(file, beside)
         if taken:
             with Folder(place).alone():
                 aside = _free_name(place.absolute())

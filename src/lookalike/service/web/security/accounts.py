@@ -24,10 +24,8 @@ def own_account() -> int | None:
     """
     if "microsoft" in platform.release().lower() or not hasattr(socket, "AF_NETLINK"):
         return None
-    with (
-        socket.create_server(("127.0.0.1", 0)) as door,
-        socket.create_connection(door.getsockname()) as line,
-    ):
+    with socket.create_server(("127.0.0.1", 0)) as door, socket.socket() as line:
+        line.connect(door.getsockname())
         known = _account(line.getsockname(), line.getpeername())
     return None if known is None else os.getuid()
 
