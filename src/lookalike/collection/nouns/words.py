@@ -11,12 +11,12 @@ from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import matching
 from lookalike.collection.pictures import names
 from lookalike.collection.search.completing import KnownWord, words_like
+from lookalike.collection.search.fit import Likeness
 from lookalike.collection.search.lexicon import Lexicon
 from lookalike.collection.search.matches import WordCounts
 from lookalike.collection.search.searching import likeness
 from lookalike.collection.search.tagging import FileTagging, Tagging
 from lookalike.collection.search.words import (
-    Likeness,
     Ranked,
     check_text,
     rank_word,

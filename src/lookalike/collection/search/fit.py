@@ -69,6 +69,23 @@ class Fit:
         return np.select(masks, [GIVEN, *self.evidence], self.source).astype(np.uint8)
 
 
+@dataclass(frozen=True)
+class Likeness:
+    """How like pictures are to others, by rising id, and how much words count beside it.
+
+    A picture counts by l^(2 - 2w)·p^2w, with l its likeness, p how probable it is that the words
+    fit, and w the ``weight`` of words from 0 to 1.
+    """
+
+    ids: Ids
+    chances: Chances
+    weight: float
+
+    def of(self, ids: Ids) -> tuple[Chances, float]:
+        """Return the likeness of some pictures, which all have one, and the weight of words."""
+        return self.chances[np.searchsorted(self.ids, ids)], self.weight
+
+
 def combined(
     ids: Ids,
     groups: list[list[list[str]]],

@@ -58,19 +58,26 @@ def fits(session: Session, learned: Learned, words: list[str], ids: Ids) -> tupl
         ("lengths of texts", *key), lambda: side.lengths(ranker.vectors(own))
     )
     query = side.query(words)
-    scores = side.scores(_products(ranker, query, own), query, lengths)
+    scores = side.scores(products(ranker, query, own), query, lengths)
     return spread_over(ids, own, above_average(scores)), share
 
 
 def paired_fits(ranker: Ranker, model: TextModel, text: str, ids: Ids) -> Chances:
     """Return how well a text fits pictures by the pair that describes them, from 0 to 1."""
+    return query_fits(ranker, ranker.space.text_queries(model.encode([text])), ids)
+
+
+def query_fits(ranker: Ranker, query: NDArray[np.float32], ids: Ids) -> Chances:
+    """Return how well a query vector fits pictures, from 0 to 1, whatever was learned."""
     own = np.sort(ranker.plain.ids)
-    query = ranker.space.text_queries(model.encode([text]))
-    return spread_over(ids, own, above_average(_products(ranker, query, own)))
+    return spread_over(ids, own, above_average(products(ranker, query, own)))
 
 
-def _products(ranker: Ranker, query: NDArray[np.float32], ids: Ids) -> NDArray[np.floating]:
-    """Return the inner products of stored vectors with a query, whatever was learned."""
+def products(ranker: Ranker, query: NDArray[np.float32], ids: Ids) -> NDArray[np.floating]:
+    """Return the inner products of stored vectors with a query, whatever was learned.
+
+    They are of the stored vector itself, not of one of unit length.
+    """
     plain = ranker.plain.copy()
     plain.set_scales(None)
     return np.asarray(plain.scores(query, ids)[0])

@@ -33,6 +33,7 @@ from lookalike.collection.search.fit import (
     WRITTEN,
     Chances,
     Fit,
+    Likeness,
     Mask,
     combined,
     spread_over,
@@ -136,23 +137,6 @@ class Ranked:
             replace(match, source=SOURCES[sources[match.id]])
             for match in make_matches(session.database, hits, offset, min_score)
         ]
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """How like pictures are to others, by rising id, and how much words count beside it.
-
-    A picture counts by l^(2 - 2w)·p^2w, with l its likeness, p how probable it is that the words
-    fit, and w the ``weight`` of words from 0 to 1.
-    """
-
-    ids: Ids
-    chances: Chances
-    weight: float
-
-    def of(self, ids: Ids) -> tuple[Chances, float]:
-        """Return the likeness of some pictures, which all have one, and the weight of words."""
-        return self.chances[np.searchsorted(self.ids, ids)], self.weight
 
 
 def check_text(text: object) -> str:
@@ -325,7 +309,8 @@ class _Knowing:
             parts = [part for part, some in holders.items() if some.size]
             words = [ReadWord(term, 1.0, it) for it in map(SOURCES.__getitem__, parts) if it]
             if meaning is not None:
-                fits[term] = self._meant(meaning, ids, evidence)
+                whole = is_sentence(term.split())
+                fits[term] = self._meant(meaning, ids, evidence, whole=whole)
                 words += meaning.shown
             elif self.pair is not None and not is_stop_word(term):
                 words.append(ReadWord(term, 1.0, "meaning"))
@@ -339,19 +324,29 @@ class _Knowing:
 
     def weigh_whole(self, text: str, terms: list[str], fits: dict[str, Fit], ids: Ids) -> None:
         """Let a pair of models, or what was learned of whole texts, tell how well a text fits."""
-        words = [word for term in terms for word in self._words_of(term)]
         some = [term for term in terms if term in fits]
-        whole, share = np.zeros(0), 0.0
-        if words and some and self.pair is not None:
+        words = [word for term in some for word in self._words_of(term)]
+        if words and self.pair is not None:
             whole, share = whole_texts.paired_fits(*self.pair, text, ids), 1.0
-        elif len(words) > 1 and some and self.annotators:
+        elif len(words) > 1 and self.annotators:
             whole, share = whole_texts.fits(self.session, self.annotators[0], words, ids)
-        if share:
-            for term in some:
+        else:
+            return
+        # Of words that were never taught, start words and names know more.
+        counts = {term: self._weight_of_whole(term, share) for term in some}
+        total = sum(counts.values())
+        for term, count in counts.items():
+            if count and share:
                 fit = fits[term]
-                likely = fit.likely ** (1 - share) * whole ** (share / len(some))
+                likely = fit.likely ** (1 - count) * whole ** (count / total)
                 likely[False if fit.refused is None else fit.refused] = 0
                 fits[term] = replace(fit, likely=likely)
+
+    def _weight_of_whole(self, term: str, share: float) -> float:
+        """Return how much a whole text counts beside a term: all, if the term was taught."""
+        if self.pair is not None or any(_has(one, term) for _, one in self.annotators[:1]):
+            return 1.0
+        return min(1.0, 2 * share) if is_sentence(term.split()) else 0.0
 
     def _words_of(self, term: str) -> list[str]:
         known = [term] if self.knows(term) else split(term, self.knows)
@@ -361,15 +356,25 @@ class _Knowing:
     def _is_start(self, term: str) -> bool:
         return any(start.vocabulary.find(term) is not None for _, start in self.starts)
 
-    def _meant(self, meaning: Meaning, ids: Ids, evidence: Mapping[int, Mask]) -> Fit:
-        """Return how the words that a term is read as fit pictures, each by its weight."""
+    def _meant(
+        self, meaning: Meaning, ids: Ids, evidence: Mapping[int, Mask], *, whole: bool = False
+    ) -> Fit:
+        """Return how the words that a term is read as fit pictures, each by its weight.
+
+        With ``whole``, for a sentence, by the sum of their classes' logits: no picture shows one
+        class of all that is told.
+        """
         total = np.zeros(len(ids))
         for ranker, start in self.starts[:1]:
             among = np.zeros(start.vocabulary.classes, np.float32)
             for one in meaning.words:
                 name = start.vocabulary.find(one.word) if one.source == "start" else None
                 if name is not None:
-                    among[name[1]] += one.weight
+                    among[name[1]] += one.weight / (len(name[1]) if whole else 1)
+            if whole:
+                query = ranker.space.text_queries((among @ start.classifier()[0])[None])
+                total += among.any() * whole_texts.query_fits(ranker, query, ids)
+                continue
             classes = self.session.rankers.classes.of(ranker, start)
             sure = np.asarray(start.weighed(classes.likely, np.minimum(among, 1)), np.float64)
             total += spread_over(ids, classes.ids, sure)
@@ -463,11 +468,9 @@ def _learned(ranker: Ranker, annotator: Annotator, word: str) -> tuple[Ids, NDAr
     W_wᵀVx (paper 2, Eq. 1), from 0 for what the average picture has to 1 for the best: it is
     an inner product of the stored vector x with VᵀW_w, so that no index has to be made for words.
     """
-    # The inner product with the stored vector itself, not with one of unit length.
-    plain = ranker.plain.copy()
-    plain.set_scales(None)
-    ids = np.sort(plain.ids)
-    return ids, above_average(plain.scores(annotator.word_queries([word]), ids)[0])
+    ids = np.sort(ranker.plain.ids)
+    query = annotator.word_queries([word])
+    return ids, above_average(whole_texts.products(ranker, query, ids))
 
 
 def spelling(path: Path, word: str, annotator: Annotator) -> str:
