@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -48,6 +48,7 @@ IMPATIENT = (
     '    say = lambda: print(\'{"address": "%s"}\' % address, flush=True)\n'
     "    run(make_app(store, settings), door, say)\n"
 )
+PATIENT = IMPATIENT.replace("slow_seconds=0.5", "slow_seconds=900")
 CLIENT = {"X-Lookalike-Client": "1"}
 get, post = partial(httpx.get, timeout=300), partial(httpx.post, timeout=300)
 
@@ -198,7 +199,8 @@ class Served:
     """A server in a process of its own, started and stopped by its id."""
 
     def __init__(self, *args, env=None, code=SERVE):
-        asked = [*map(os.fspath, args)] if code == IMPATIENT else ["serve", *args, "--json"]
+        own = code in (IMPATIENT, PATIENT)
+        asked = [*map(os.fspath, args)] if own else ["serve", *args, "--json"]
         command = [sys.executable, "-c", code, *asked]
         self.process = subprocess.Popen(
             command,
@@ -513,12 +515,22 @@ def test_a_request_of_two_lengths_is_refused_and_closed(impatient):
     assert told.count(b"HTTP/1.1") == 1
 
 
-def test_half_open_connections_keep_nobody_out(impatient):
-    """However many there are, the oldest of them make room."""
-    lines = [impatient(b"GET / HT") for _ in range(MAX_PER_CLIENT + 5)]
-    assert b"200" in impatient(requests("/static/theme.js", 1)).recv(100)
-    for line in lines[:5]:
-        assert received(line) == b""
+def test_half_open_connections_keep_nobody_out(learned, tmp_path):
+    """However many there are, the oldest of them make room, long before they are too slow."""
+    server = Served(shutil.copytree(learned, tmp_path / "store"), code=PATIENT)
+    host, port = server.address.removeprefix("http://").rstrip("/").split(":")
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+
+        def connect(first):
+            line = stack.enter_context(socket.create_connection((host, int(port)), timeout=60))
+            line.sendall(first)
+            return line
+
+        lines = [connect(b"GET / HT") for _ in range(MAX_PER_CLIENT + 5)]
+        assert b"200" in connect(requests("/static/theme.js", 1)).recv(100)
+        for line in lines[:5]:
+            assert received(line) == b""
 
 
 def test_https_by_files(start, tmp_path, run, indexed):
