@@ -19,7 +19,7 @@ from lookalike.collection.pictures.passages import Passages
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
-from lookalike.collection.search import whole_texts
+from lookalike.collection.search import reading, whole_texts
 from lookalike.collection.search.conditions import Ids, Select, selected, spellings
 from lookalike.collection.search.fit import (
     CAPTIONED,
@@ -309,7 +309,7 @@ class _Knowing:
             parts = [part for part, some in holders.items() if some.size]
             words = [ReadWord(term, 1.0, it) for it in map(SOURCES.__getitem__, parts) if it]
             if meaning is not None:
-                whole = is_sentence(term.split())
+                whole = len(term.split()) >= reading.SENTENCE
                 fits[term] = self._meant(meaning, ids, evidence, whole=whole)
                 words += meaning.shown
             elif self.pair is not None and not is_stop_word(term):
