@@ -16,7 +16,7 @@ $(VENV)/.installed-%: pyproject.toml requirements.lock | $(VENV)/bin/python
 # The newest versions that pyproject.toml admits, in an environment of their own.
 lock:
 	rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
-	$(VENV)-lock/bin/python -m pip install --quiet '.[test,text]'
+	$(VENV)-lock/bin/python -m pip install --quiet '.[test,text,read]'
 	$(VENV)-lock/bin/python -m pip freeze --exclude lookalike > requirements.lock
 	rm -rf $(VENV)-lock
 
