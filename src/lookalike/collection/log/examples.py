@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from lookalike.annotation.lessons import check_words
 from lookalike.annotation.words import read_words
-from lookalike.collection.store import labels, models
+from lookalike.collection.store import changes, labels, models, people
+from lookalike.collection.store import log as rows_of_log
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.labels import Clicks, Labels, LabelSource
 from lookalike.collection.store.models import Ids
@@ -22,6 +23,9 @@ from lookalike.supervision import Relevance, clicks_to_relevance
 
 MIN_HELD = 2
 """Pictures to judge by, where there are as many."""
+
+MIN_OWN = 50
+"""Pictures labelled by the owner from which on no others judge: so many can show a gain."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +60,39 @@ class Split:
 
 @dataclass(frozen=True)
 class Alike:
-    """What is alike among the pictures of which anything is known, by rising id."""
+    """What is alike among the pictures of which anything is known, by rising id.
+
+    ``judging`` is what held-out pictures are judged by: the same, or of those only what the owner
+    says.
+    """
 
     ids: Ids
     relevance: Relevance
     source: str
     labels: int
     threshold: float = 0.0
+    own: Relevance | None = None
+
+    @property
+    def judging(self) -> Relevance:
+        """What is alike by whoever judges."""
+        return self.relevance if self.own is None else self.own
 
     @classmethod
-    def of_labels(cls, labels: Labels) -> Alike:
-        """Take pictures that share a label for alike."""
-        ids = sorted(number for number, names in labels.items() if names)
-        relevance = Relevance.of([set(labels[number]) for number in ids])
-        return cls(np.array(ids, np.int64), relevance, "labels", len(relevance.labels_ or ()))
+    def of_labels(cls, labels: Labels, own: Labels | None = None) -> Alike:
+        """Take pictures that share a label for alike.
+
+        ``own`` are those of the owner, where others gave some: they judge, if they are enough.
+        """
+        ids = _labelled(labels, own)
+        relevance = Relevance.of([set(labels.get(number, ())) for number in ids])
+        count = len(relevance.labels_ or ())
+        judging = None
+        if own is not None:
+            judging = Relevance.of([set(own.get(number, ())) for number in ids])
+            if judging.has_alike.sum() < MIN_OWN:
+                return cls.of_labels(labels)
+        return cls(np.array(ids, np.int64), relevance, "labels", count, own=judging)
 
     @classmethod
     def of_clicks(cls, clicks: Clicks, threshold: float = 0.0) -> Alike:
@@ -91,7 +114,8 @@ class Alike:
         rows = np.flatnonzero(np.isin(self.ids, ids))
         if len(rows) == len(self.ids):
             return self
-        return replace(self, ids=self.ids[rows], relevance=self.relevance.subset(rows))
+        own = None if self.own is None else self.own.subset(rows)
+        return replace(self, ids=self.ids[rows], relevance=self.relevance.subset(rows), own=own)
 
     def for_learner(self, learns_from: tuple[str, ...]) -> Alike:
         """Return what a learner can use: of labels, one of classes takes pictures with one only."""
@@ -113,7 +137,8 @@ class Alike:
         """
         held_before, learned_before = earlier or (np.zeros(0, np.int64), np.zeros(0, np.int64))
         fresh = np.flatnonzero(~np.isin(self.ids, np.concatenate([held_before, learned_before])))
-        _, chosen = self.relevance.subset(fresh).hold_out(hold_back, rng)
+        fresh = fresh[self.judging.known[fresh]]
+        _, chosen = self.judging.subset(fresh).hold_out(hold_back, rng)
         held = np.union1d(np.flatnonzero(np.isin(self.ids, held_before)), fresh[chosen])
         train = np.setdiff1d(np.arange(len(self.ids)), held)
         return Split(train, held, self._problem(train, held))
@@ -125,13 +150,13 @@ class Alike:
 
         No picture judges twice.
         """
-        left, judging = first.train, len(first.held)
+        left, judging = first.train[self.judging.known[first.train]], len(first.held)
         while judging < min_judges and left.size:
             if 2 * len(left) <= 3 * len(first.held):
                 held = left
             else:
                 share = len(first.held) / len(left)
-                held = left[self.relevance.subset(left).hold_out(share, rng)[1]]
+                held = left[self.judging.subset(left).hold_out(share, rng)[1]]
             left = np.setdiff1d(left, held)
             train = np.setdiff1d(np.arange(len(self.ids)), held)
             if not held.size or self._problem(train, held):
@@ -140,7 +165,7 @@ class Alike:
             yield Split(train, held)
 
     def _problem(self, train: NDArray[np.intp], held: NDArray[np.intp]) -> str:
-        if not self.relevance.subset(held).has_alike.any():
+        if not self.judging.subset(held).has_alike.any():
             return f"learn: {self._remedy} So far there are {self._extent}."
         why = self.relevance.subset(train).trainable()
         if why and self.source == "clicks":
@@ -169,19 +194,34 @@ class Alike:
 class Named:
     """The words of the pictures that have any, by rising id.
 
-    Words are told apart whatever their case and Unicode form.
+    Words are told apart whatever their case and Unicode form. ``judging`` are those that held-out
+    pictures are judged by: the same, or those only that the owner gave.
     """
 
     ids: Ids
     relevance: Relevance
+    own: Relevance | None = None
+
+    @property
+    def judging(self) -> Relevance:
+        """The words that whoever judges gave."""
+        return self.relevance if self.own is None else self.own
 
     @classmethod
-    def of_labels(cls, labels: dict[int, list[str]]) -> Named:
-        """Take labels for words."""
-        ids = sorted(number for number, names in labels.items() if names)
-        has, words = read_words("learn", [set(labels[number]) for number in ids], len(ids))
-        known = np.ones(len(ids), np.bool_)
-        return cls(np.array(ids, np.int64), Relevance(has.astype(np.float64), words, known))
+    def of_labels(cls, labels: Labels, own: Labels | None = None) -> Named:
+        """Take labels for words; ``own`` are those of the owner, as for what is alike."""
+        ids = _labelled(labels, own)
+        has, words = read_words("learn", [set(labels.get(one, ())) for one in ids], len(ids))
+        relevance = Relevance(has.astype(np.float64), words, np.diff(has.indptr) > 0)
+        if own is None:
+            return cls(np.array(ids, np.int64), relevance)
+        if sum(map(bool, own.values())) < MIN_OWN:
+            return cls.of_labels(labels)
+        has, every = read_words("learn", [set(own.get(one, ())) for one in ids], len(ids), words)
+        # Words that others refused everywhere count as not found; they alone cannot judge.
+        can_judge = np.diff(has[:, : len(words)].indptr) > 0
+        judging = Relevance(has.astype(np.float64), every, can_judge)
+        return cls(np.array(ids, np.int64), relevance, judging)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -194,7 +234,11 @@ class Named:
         return (
             self
             if len(rows) == len(self.ids)
-            else Named(self.ids[rows], self.relevance.subset(rows))
+            else Named(
+                self.ids[rows],
+                self.relevance.subset(rows),
+                None if self.own is None else self.own.subset(rows),
+            )
         )
 
     def commonest(self, rows: NDArray[np.intp]) -> Commonest:
@@ -212,7 +256,9 @@ class Named:
         """
         held_before, learned_before = earlier or (np.zeros(0, np.int64), np.zeros(0, np.int64))
         judges = np.isin(self.ids, held_before)
-        fresh = np.flatnonzero(~judges & ~np.isin(self.ids, learned_before))
+        judges &= self.judging.known
+        earlier_ids = np.concatenate([held_before, learned_before])
+        fresh = np.flatnonzero(self.judging.known & ~np.isin(self.ids, earlier_ids))
         before = self._held(np.flatnonzero(judges), len(self.ids))
         most = max(len(before.held) + round(hold_back * len(fresh)), MIN_HELD)
         mixed = self._mixed(rng.permutation(fresh))
@@ -226,7 +272,7 @@ class Named:
 
         No picture judges twice.
         """
-        left, judging = first.train, len(first.held)
+        left, judging = first.train[self.judging.known[first.train]], len(first.held)
         while judging < min_judges:
             split = self._held(rng.permutation(left), len(first.held))
             if not split.held.size:
@@ -278,6 +324,11 @@ class Named:
                 f"learn: no words can be learned: all {len(self.ids)} labelled pictures have the "
                 f"same. Give some pictures other labels."
             )
+        if not self.judging.known.any():
+            return (
+                "learn: none of the words that the owner gave is left: others refused them all. "
+                "See who (lookalike people), and undo it (lookalike people undo NAME)."
+            )
         if not held.size:
             return (
                 f"learn: no picture can be held out: each of {len(self.ids)} has a label that no "
@@ -296,6 +347,34 @@ class Commonest:
     def scores(self, X: Vectors) -> NDArray[np.float32]:
         """Score every word for each picture."""
         return np.broadcast_to(self._uses, (X.shape[0], len(self._uses)))
+
+
+def _labelled(labels: Labels, own: Labels | None) -> list[int]:
+    """Return the pictures that have labels, by anybody or by the owner, by rising id."""
+    return sorted({one for some in (labels, own or {}) for one, names in some.items() if names})
+
+
+def own_labels(database: Database, given: Given = NOTHING) -> Labels | None:
+    """Return the labels there would be if the owner alone had given and refused some by hand.
+
+    With those of files and folders; None where nobody else's count.
+    """
+    others = people.teachers(database)
+    if not others:
+        return None
+    undone = rows_of_log.undone(database)
+    own: dict[tuple[int, str], tuple[bool | None, str]] = {}
+    touched: set[tuple[int, str]] = set()
+    for picture, key, number, refused, after, who in changes.words_by_hand(database):
+        if number in undone:
+            continue
+        if who == people.OWNER:
+            own[picture, key] = after is not None, str(refused if after is None else after)
+        elif number <= others.get(who, 0):
+            touched.add((picture, key))
+    by_hand = {place: own.get(place, (None, "")) for place in touched}
+    whole = given.source == "folders" and bool(given.labels)
+    return labels.labels_with(database, given.source, given.labels, whole=whole, by_hand=by_hand)
 
 
 def given_labels(database: Database, given: Given) -> Labels:
@@ -330,7 +409,7 @@ def alike(
             "learn: the collection has no labels or clicks to learn from. Give labels, folders or "
             "clicks (lookalike learn --labels, --folders or --clicks)."
         )
-    return Alike.of_labels(every)
+    return Alike.of_labels(every, own_labels(database, given))
 
 
 def named(
@@ -343,4 +422,4 @@ def named(
     if given.clicks:
         return None
     every = given_labels(database, given) if known is None else known
-    return Named.of_labels(every) if every else None
+    return Named.of_labels(every, own_labels(database, given)) if every else None

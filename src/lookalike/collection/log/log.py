@@ -8,7 +8,7 @@ from lookalike.collection.log.entry import MAX_SHOWN, Entry, hidden_kinds
 from lookalike.collection.log.event import Damaged, Event, read_event
 from lookalike.collection.log.labels import Import, Label
 from lookalike.collection.log.models import Learn, Rollback
-from lookalike.collection.log.people import Acceptance, Trust
+from lookalike.collection.log.people import Acceptance, Trust, UndoPerson
 from lookalike.collection.log.removals import Erasure
 from lookalike.collection.log.undo import no_event
 from lookalike.collection.store import changes, people
@@ -127,7 +127,7 @@ def new_words(database: Database) -> NewWords:
         ),
         0,
     )
-    kinds = [Label.kind, Import.kind, Acceptance.kind, Trust.kind]
+    kinds = [Label.kind, Import.kind, Acceptance.kind, Trust.kind, UndoPerson.kind]
     shared = {people.OWNER, *people.trusted(database)}
     given = [row for row in rows.of_kinds(database, kinds, since=learned) if row.who in shared]
     with database.parsing("an event"):

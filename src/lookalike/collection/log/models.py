@@ -60,6 +60,8 @@ class Learn(Event):
         ]
         if not results and self.learns_words:
             results.append("no improvement, so not used")
+        if self.similarity and self.similarity.get("retired"):
+            results.append("the similarity so far ranks worse than none, so not used any more")
         if self.codes and not _used(self.codes):
             few = "too few pictures or tags"
             reason = "too many candidates" if self.codes.get("pictures") else few

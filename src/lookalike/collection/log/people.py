@@ -1,7 +1,7 @@
 """Events about people: whom the owner trusts, whose labels are accepted, all of a person undone."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from sqlite3 import Connection
@@ -75,10 +75,16 @@ class Acceptance(_Word):
 @event("undo_person", undoable=True, touches={"pictures", "labels", "votes"}, icon="undo")
 @dataclass(frozen=True)
 class UndoPerson(Event):
-    """Several events of a person count no more."""
+    """Several events of a person count no more; ``words`` is how many of them gave or took one."""
 
     person: str
     events: tuple[int, ...]
+    words: int = 0
+
+    @property
+    def new_words(self) -> int:
+        """Those that models have learned from, or would have."""
+        return self.words
 
     def apply(self, at: Position) -> None:
         """Undo each of the events that counts, the last first."""
@@ -136,12 +142,13 @@ def undoable(
     return result
 
 
-def undo_person(entry: NewEntry, person: str, result: Collection[list[int]]) -> None:
-    """Undo events of a person in one event."""
-    numbers = tuple(sorted(number for some in result for number in some))
+def undo_person(entry: NewEntry, person: str, result: Mapping[str, list[int]]) -> None:
+    """Undo events of a person, by what they are, in one event."""
+    numbers = tuple(sorted(number for some in result.values() for number in some))
     if not numbers:
         raise InvalidInput("Collection.people: there is nothing of this person to undo.")
-    entry.append(UndoPerson(person, numbers))
+    words = sum(len(result.get(kind, ())) for kind in ("tags", "refusals"))
+    entry.append(UndoPerson(person, numbers, words))
 
 
 def _kind(event: Event) -> str:

@@ -119,7 +119,7 @@ class People(Noun):
         with self._session.entry(who, key) as entry:
             if entry.is_new:
                 events.undo_person(
-                    entry, name, events.undoable(entry.connection, name, kinds, since).values()
+                    entry, name, events.undoable(entry.connection, name, kinds, since)
                 )
         return entry.result
 

@@ -131,6 +131,14 @@ def of_word(
     ).fetchall()
 
 
+def words_by_hand(database: Database) -> list[tuple[int, str, int, str | None, str | None, str]]:
+    """Return picture, key, event, before, after and who labelled, of all words, as ``of_word``."""
+    return database.rows(
+        "SELECT picture, changes.key, event, before, after, iif(kind = 'label', who, '') "
+        "FROM changes JOIN events ON number = event WHERE about IS NULL ORDER BY event"
+    )
+
+
 def touched(database: Database, events: Iterable[int], pictures: Iterable[int]) -> bool:
     """Return whether one of some events changed one of some pictures."""
     row = database.row(

@@ -330,19 +330,31 @@ def words_to_take(connection: Connection, picture: int, others: Iterable[int]) -
 
 
 def labels_with(
-    database: Database, source: LabelSource, new: Mapping[int, Iterable[str]], *, whole: bool
+    database: Database,
+    source: LabelSource,
+    new: Mapping[int, Iterable[str]],
+    *,
+    whole: bool,
+    by_hand: Mapping[tuple[int, str], tuple[bool | None, str]] | None = None,
 ) -> Labels:
-    """Return the labels of all pictures as they will be once a source gives these."""
+    """Return the labels of all pictures as they will be once a source gives these.
+
+    ``by_hand`` are pictures and keys of words of which something else than is stored was said by
+    hand: that they show the word, or do not, or for None nothing.
+    """
+    hand = by_hand or {}
     number, after = SOURCES.index(source), _by_key(new)
     first: dict[tuple[int, str], tuple[int, str]] = {
         own: (number, label) for own, label in after.items()
-    }
+    } | {own: (HAND, word) for own, (shows, word) in hand.items() if shows}
     hidden: set[Any] = {
-        *database.rows("SELECT picture, key FROM refusals"),
+        *(one for one in database.rows("SELECT picture, key FROM refusals") if one not in hand),
+        *(one for one, (shows, _) in hand.items() if shows is False),
         *(picture for (picture,) in database.rows("SELECT picture FROM bin")),
     }
     for picture, key, one, label in database.rows("SELECT picture, key, source, label FROM given"):
         replaced = one == number and (whole or picture in new)
+        replaced = replaced or (one == HAND and (picture, key) in hand)
         if not replaced:
             first[picture, key] = min((one, label), first.get((picture, key), (one, label)))
     result: Labels = {}

@@ -1,5 +1,6 @@
 """What brings a database of an older version to this one: a function from each to the next."""
 
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -62,10 +63,30 @@ def migrate_10_to_11(connection: Connection) -> None:
     connection.execute("UPDATE places SET sidecar = NULL")
 
 
+def migrate_11_to_12(connection: Connection) -> None:
+    """Note of each model whose labels it may have learned from: of all who ever counted."""
+    connection.execute("ALTER TABLE models ADD COLUMN people TEXT NOT NULL DEFAULT '{}'")
+    connection.execute("ALTER TABLE models ADD COLUMN seen INTEGER NOT NULL DEFAULT 0")
+    labels = connection.execute(
+        "SELECT at, number, who FROM events WHERE kind = 'label' AND who IN (SELECT "
+        "json_extract(body, '$.person') FROM events WHERE kind IN ('trust', 'acceptance') "
+        "AND body != '') ORDER BY number"
+    ).fetchall()
+    models = connection.execute("SELECT number, made FROM models WHERE source = 'labels'")
+    for model, made in models.fetchall():
+        people = {who: number for at, number, who in labels if at <= made}
+        connection.execute(
+            "UPDATE models SET people = ?, seen = (SELECT ifnull(max(number), 0) FROM events "
+            "WHERE at <= ?) WHERE number = ?",
+            (json.dumps(people), made, model),
+        )
+
+
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     8: migrate_8_to_9,
     9: migrate_9_to_10,
     10: migrate_10_to_11,
+    11: migrate_11_to_12,
 }
 """What makes a database of a version one of the next; older versions are refused."""
 

@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.collection.store import log
+from lookalike.collection.store import people as store_people
 from lookalike.collection.store.database import Database, now, numbers
 from lookalike.core.errors import InvalidInput
 from lookalike.core.evidence import Difference
@@ -157,6 +159,8 @@ class Trial:
         What decided whether a similarity is used; None for others.
     figures : CodeFigures or None
         How well codes find candidates; None for others.
+    retired : bool
+        Whether what was in use ranks worse than the start, so that searches go back to that.
     """
 
     before: Figures | None
@@ -171,6 +175,7 @@ class Trial:
     tried: dict[str, Figures] = field(default_factory=dict)
     gain: Gain | None = None
     figures: CodeFigures | None = None
+    retired: bool = False
 
     @property
     def gained(self) -> str:
@@ -207,6 +212,8 @@ class ModelRow:
         How well codes find candidates; None for other models.
     gain : Gain or None
         What decided whether a similarity is used; None for words, and for models of older versions.
+    people : tuple of str
+        Those besides the owner whose labels it learned from.
     """
 
     number: int
@@ -221,6 +228,7 @@ class ModelRow:
     current: bool
     codes: CodeFigures | None = None
     gain: Gain | None = None
+    people: tuple[str, ...] = ()
 
     @property
     def gained(self) -> str:
@@ -262,6 +270,22 @@ class NewModel:
         return replace(self, number=number, trial=replace(self.trial, model=model))
 
 
+@dataclass(frozen=True, slots=True)
+class Teachers:
+    """The people besides the owner whose labels are learned from, with the last event of each.
+
+    ``seen`` is the last event of the log.
+    """
+
+    people: Mapping[str, int]
+    seen: int
+
+    @classmethod
+    def of(cls, database: Database) -> "Teachers":
+        """Return those whose labels count now."""
+        return cls(store_people.teachers(database), log.last_number(database))
+
+
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Raise InvalidInput if settings cannot be kept."""
     try:
@@ -276,19 +300,19 @@ def models(database: Database) -> list[ModelRow]:
     """Return what was learned, oldest first."""
     current = {
         number
-        for pair in database.rows("SELECT similarity, annotator, codes FROM rankers")
-        for number in pair
+        for (ranker,) in database.rows("SELECT id FROM rankers")
+        for number in in_use(database, ranker).values()
     }
     names = dict(database.rows("SELECT id, name FROM rankers"))
     rows = database.rows(
-        "SELECT number, kind, method, ranker, made, settings, figures, published FROM models "
-        "ORDER BY number"
+        "SELECT number, kind, method, ranker, made, settings, figures, published, people "
+        "FROM models ORDER BY number"
     )
     stored = []
-    for number, kind, method, ranker, made, settings, figures, published in rows:
+    for number, kind, method, ranker, made, settings, figures, published, taught in rows:
         with database.parsing(f"model {number}"):
             before, after, gain, codes = _figures(figures)
-            own = dict(json.loads(settings))
+            own, whose = dict(json.loads(settings)), tuple(json.loads(taught))
         stored.append(
             ModelRow(
                 *(number, kind, method, names.get(ranker, ""), made, own, before, after),
@@ -296,6 +320,7 @@ def models(database: Database) -> list[ModelRow]:
                 current=number in current,
                 codes=codes,
                 gain=gain,
+                people=whose,
             )
         )
     return stored
@@ -304,8 +329,32 @@ def models(database: Database) -> list[ModelRow]:
 def in_use(database: Database, ranker: int) -> dict[Kind, int]:
     """Return the numbers of the models that a ranker uses."""
     row = database.row("SELECT similarity, annotator, codes FROM rankers WHERE id = ?", ranker)
-    numbers = zip(IN_USE, row or (None, None, None), strict=True)
-    return {kind: int(number) for kind, number in numbers if number is not None}
+    other = in_place_of(database)
+    named = zip(IN_USE, row or (None, None, None), strict=True)
+    used = {kind: other.get(number, number) for kind, number in named}
+    return {kind: int(number) for kind, number in used.items() if number is not None}
+
+
+def in_place_of(database: Database) -> dict[int, int | None]:
+    """Return the models that learned from labels that count no more, with what is used instead.
+
+    That is the last model before whose labels all count and whose file is kept, else none. Nothing
+    is written of it: once the labels count again, so does the model.
+    """
+    if database.row("SELECT 1 FROM models WHERE people != '{}' LIMIT 1") is None:
+        return {}
+    are_counted = store_people.still_counting(database)
+    last: dict[tuple[int, str], int] = {}
+    result: dict[int, int | None] = {}
+    for number, ranker, kind, people, seen, is_kept in database.rows(
+        "SELECT number, ranker, kind, people, seen, file IS NOT NULL FROM models ORDER BY number"
+    ):
+        with database.parsing(f"model {number}"):
+            if not are_counted(dict(json.loads(people)), seen):
+                result[number] = last.get((ranker, kind))
+            elif is_kept:
+                last[ranker, kind] = number
+    return result
 
 
 def before_the_last_run(database: Database) -> dict[tuple[int, Kind], tuple[int | None, bool]]:
@@ -313,12 +362,10 @@ def before_the_last_run(database: Database) -> dict[tuple[int, Kind], tuple[int 
 
     That is a number, None for none, and whether its file is kept.
     """
-    rankers = database.rows("SELECT id, similarity, annotator, codes FROM rankers")
     current = {
         (ranker, kind): number
-        for ranker, *pair in rankers
-        for kind, number in zip(IN_USE, pair, strict=True)
-        if number is not None
+        for (ranker,) in database.rows("SELECT id FROM rankers")
+        for kind, number in in_use(database, ranker).items()
     }
     rows = database.rows(
         "SELECT number, run, previous, previous IS NULL OR "
@@ -383,19 +430,25 @@ def sides(database: Database, number: int | None) -> tuple[Ids, Ids] | None:
 
 
 def keep_run(
-    connection: Connection, ranker: int, run: Iterable[NewModel], previous: Mapping[Kind, int]
+    connection: Connection,
+    ranker: int,
+    run: Iterable[NewModel],
+    previous: Mapping[Kind, int],
+    teachers: Teachers,
 ) -> None:
     """Store how the models of a run were learned and judged, and use those that are published.
 
-    ``previous`` are the models in use so far; of each kind, the file of that one is kept too.
+    ``previous`` are the models in use so far; of each kind, the file of that one is kept too, and
+    that of the last one before which learned from the owner alone. ``teachers`` are those whose
+    labels the run learned from.
     """
     learned = [new for new in run if new.model is not None]
     for new in learned:
         trial, before = new.trial, previous.get(new.kind)
         connection.execute(
             "INSERT INTO models (number, ranker, kind, method, run, file, previous, published, "
-            "source, threshold, settings, figures, held_back, learned_from, made) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "source, threshold, settings, figures, held_back, learned_from, made, people, seen) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(new.number, ranker, new.kind, trial.method, learned[0].number),
                 f"models/{new.number}.safetensors" if trial.published else None,
@@ -405,15 +458,21 @@ def keep_run(
                 new.held_back.astype("<i8").tobytes(),
                 new.learned_from.astype("<i8").tobytes(),
                 now(),
+                json.dumps(dict(teachers.people) if new.source == "labels" else {}),
+                teachers.seen,
             ),
         )
         if trial.published:
             use_model(connection, ranker, new.kind, new.number)
             connection.execute(
                 "UPDATE models SET file = NULL "
-                "WHERE kind = ? AND ranker = ? AND number NOT IN (?, ?)",
+                "WHERE kind = ?1 AND ranker = ?2 AND number NOT IN (?3, ?4, (SELECT "
+                "ifnull(max(number), 0) FROM models WHERE kind = ?1 AND ranker = ?2 "
+                "AND number <= ?4 AND file IS NOT NULL AND people = '{}'))",
                 (new.kind, ranker, new.number, before or 0),
             )
+        elif trial.retired:
+            go_back(connection, ranker, new.kind, None)
 
 
 def use_model(connection: Connection, ranker: int, kind: Kind, number: int | None) -> None:

@@ -1,5 +1,6 @@
 """Who said what: the people of the log, whom the owner trusts, and whose labels are proposals."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
@@ -21,6 +22,16 @@ _LABELS = (
     "FROM events JOIN changes ON event = number WHERE kind = 'label' AND body != '' "
     "AND (?1 IS NULL OR who = ?1) AND (?2 IS NULL OR picture = ?2) ORDER BY number, picture"
 )
+
+
+_UNDONE_LABELS = (
+    "SELECT undo.number, json_extract(undo.body, '$.person'), min(label.number) "
+    "FROM events AS undo, json_each(undo.body, '$.events') AS one "
+    "JOIN events AS label ON label.number = one.value "
+    "WHERE undo.kind = 'undo_person' AND undo.body != '' AND label.kind = 'label' "
+    "GROUP BY undo.number"
+)
+"""Each time that labels of a person were undone at once, with the first of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,42 @@ def accepted(source: Database | Connection) -> dict[str, int]:
     """Return the event up to which the labels of a person were accepted, for each."""
     answer = _read(source, _EVENTS.format("number"), ACCEPTANCE)
     return {person: up_to for number, person, up_to in answer if not rows.is_undone(source, number)}
+
+
+def teachers(database: Database) -> dict[str, int]:
+    """Return the people besides the owner whose labels count, with the last event of each."""
+    counts, up_to, undone = trusted(database), accepted(database), rows.undone(database)
+    return {
+        who: number
+        for number, who in database.rows(
+            "SELECT number, who FROM events WHERE kind = 'label' AND body != '' ORDER BY number"
+        )
+        if number not in undone and (who in counts or number <= up_to.get(who, 0))
+    }
+
+
+def still_counting(source: Database | Connection) -> Callable[[Mapping[str, int], int], bool]:
+    """Return what tells whether all labels still count of which ``teachers`` were told.
+
+    The second argument is the last event of the log then. Labels count no more once their person
+    is revoked, or the acceptance of them or all of the person is undone; that a single one is
+    undone does not count.
+    """
+    counts, up_to = trusted(source), accepted(source)
+    gone = [
+        (number, person, first)
+        for number, person, first in _read(source, _UNDONE_LABELS)
+        if not rows.is_undone(source, number)
+    ]
+
+    def are_counted(known: Mapping[str, int], seen: int) -> bool:
+        return all(
+            who in counts or last <= up_to.get(who, 0) for who, last in known.items()
+        ) and not any(
+            number > seen and first <= known.get(person, 0) for number, person, first in gone
+        )
+
+    return are_counted
 
 
 def names(database: Database) -> list[str]:

@@ -3,14 +3,14 @@
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.store import pictures
+from lookalike.collection.store import models, pictures
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.schema import create_records, records_table
 from lookalike.collection.store.sums import is_sound, row_sum
@@ -23,6 +23,9 @@ _COLUMNS = (
     "id, name, feature, package, settings, file, fingerprint, index_kind, rerankers, ready, "
     "reduction, reduced_at, similarity, annotator, codes"
 )
+
+
+_USED = (*models.IN_USE.values(),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +81,21 @@ class RankerRow:
 
 
 def rankers(database: Database) -> list[RankerRow]:
-    """Return all rankers, the default one first, else in the order they were made."""
+    """Return all rankers, the default one first, else in the order they were made.
+
+    Where a model learned from labels that count no more, each names what is used instead.
+    """
     rows = database.rows(
         f"SELECT {_COLUMNS} FROM rankers ORDER BY "  # noqa: S608
         "id IS NOT (SELECT value FROM state WHERE key = 'default ranker'), id"
     )
     with database.parsing("a ranker"):
-        return [_row(row) for row in rows]
+        read = [_row(row) for row in rows]
+    other = models.in_place_of(database)
+    return [
+        replace(row, **{name: other.get(getattr(row, name), getattr(row, name)) for name in _USED})
+        for row in read
+    ]
 
 
 def _row(row: Sequence[Any]) -> RankerRow:

@@ -3,7 +3,7 @@
 ``migrations.py`` brings a database of the version before to this one.
 """
 
-VERSION = 11
+VERSION = 12
 
 OLDEST = 8
 """The oldest version that is brought to this one."""
@@ -205,7 +205,9 @@ CREATE TABLE undescribed (
 CREATE INDEX undescribed_pictures ON undescribed (picture);
 CREATE TRIGGER described AFTER DELETE ON undescribed {_COUNT};
 
--- Models of all rankers, in use or not. Models of one run share its number.
+-- Models of all rankers, in use or not. Models of one run share its number. "people" are those
+-- besides the owner whose labels it learned from, with the last event of each (JSON), and "seen"
+-- the last event of the log then.
 CREATE TABLE models (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     file TEXT,
@@ -221,7 +223,9 @@ CREATE TABLE models (
     kind TEXT NOT NULL,
     run INTEGER NOT NULL,
     ranker INTEGER NOT NULL,
-    method TEXT NOT NULL
+    method TEXT NOT NULL,
+    people TEXT NOT NULL,
+    seen INTEGER NOT NULL
 );
 
 -- Images and regions to search with. A region goes with its picture.

@@ -27,14 +27,14 @@ def beside_default(
     them, so it is not judged too harshly.
     """
     part = examples.among(np.intersect1d(new.held_back, default.plain.ids))
-    if not isinstance(new.model, Similarity) or not part.relevance.has_alike.any():
+    if not isinstance(new.model, Similarity) or not part.judging.has_alike.any():
         return new
     after, before = (
-        judge_similarity(similarity, one.vectors(part.ids), part.relevance)
+        judge_similarity(similarity, one.vectors(part.ids), part.judging)
         for similarity, one in ((new.model, ranker), (default.similarity, default))
     )
     every = Split(np.zeros(0, np.intp), np.arange(len(part.ids)))
-    gain = paired_gain([(before, after)], part.relevance, [every])
+    gain = paired_gain([(before, after)], part.judging, [every])
     verb, advice = "is not clearly better", ""
     if gain.is_certain:
         verb = "ranks them better"

@@ -48,6 +48,7 @@ def grow(session: Session, row: RankerRow, feature: Feature, progress: Progress)
     space.save_index(plain, folder.cache(fingerprint))
     fresh = Ranker.of(row, space, plain, database)
     run: dict[Kind, NewModel] = {}
+    teachers = models.Teachers.of(database)
     for kind, current in models.in_use(database, row.id).items():
         new = run.get("similarity")
         if kind == "codes" and new and new.trial.published and isinstance(new.model, Similarity):
@@ -60,7 +61,7 @@ def grow(session: Session, row: RankerRow, feature: Feature, progress: Progress)
     run = learning.save_models(session, run, fingerprint)
     with database.transaction() as connection:
         models.drop_models(connection, row.id)
-        models.keep_run(connection, row.id, run.values(), previous={})
+        models.keep_run(connection, row.id, run.values(), {}, teachers)
         rankers.set_reduction(connection, row.id, fingerprint, pictures)
     for kind, new in run.items():
         if not new.trial.published:

@@ -48,9 +48,8 @@ def fit_and_judge(
     untaught = deepcopy(learner)
     judged = list[tuple[Judgement, Judgement]]()
     for place, split in enumerate(splits):
-        taught, judges = (
-            alike_pictures.relevance.subset(rows) for rows in (split.train, split.held)
-        )
+        taught = alike_pictures.relevance.subset(split.train)
+        judges = alike_pictures.judging.subset(split.held)
         part = part_of(progress, place, len(splits))
         if not place:
             model = learner.fit(X[split.train], taught, progress=part)
@@ -140,7 +139,7 @@ def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple
         raise _unlearned(path, "labels, folders or clicks")
     alike_pictures = examples.alike(database)
     held = np.flatnonzero(np.isin(alike_pictures.ids, np.intersect1d(sides[0], ranker.plain.ids)))
-    judges = alike_pictures.relevance.subset(held)
+    judges = alike_pictures.judging.subset(held)
     if not judges.has_alike.any():
         raise _too_few(path)
     X = ranker.vectors(alike_pictures.ids[held])
@@ -163,7 +162,7 @@ def evaluate_words(
     )
     if not held.size:
         raise _too_few(path)
-    X, judges = ranker.vectors(words.ids[held]), words.relevance.subset(held)
+    X, judges = ranker.vectors(words.ids[held]), words.judging.subset(held)
     before = words.commonest(learned)
     after = before if annotator is None else annotator.as_judged
     return word_figures(judge_words(before, X, judges)), word_figures(judge_words(after, X, judges))

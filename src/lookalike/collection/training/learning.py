@@ -13,6 +13,7 @@ from lookalike.collection.log.models import Learn, Rollback
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import labels, models
+from lookalike.collection.store.database import Database
 from lookalike.collection.store.models import Kind, NewModel
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.training import choosing
@@ -87,7 +88,7 @@ def learn(
         # What a damaged model has learned is lost: the new one stands beside none.
         new, ranker = given(), session.rankers.get(by, learned=False)
         annotator = None
-        alike_pictures = examples.given_labels(database, new)
+        teachers, alike_pictures = _labels_of_now(database, new)
         run: dict[Kind, NewModel] = {}
         if learner is not None:
             related = examples.alike(database, new, known=alike_pictures).among(ranker.plain.ids)
@@ -143,7 +144,7 @@ def learn(
             if new.labels:
                 imported = import_labels(entry, new.source, new.labels, whole=whole)
             labels.keep_clicks(entry.connection, new.clicks)
-            models.keep_run(entry.connection, ranker.id, run.values(), previous)
+            models.keep_run(entry.connection, ranker.id, run.values(), previous, teachers)
             entry.append(
                 Learn(
                     **learned.summary(),
@@ -156,12 +157,19 @@ def learn(
     return replace(learned, labels=None if imported is None else Entry.of(imported))
 
 
+def _labels_of_now(database: Database, given: Given) -> tuple[models.Teachers, labels.Labels]:
+    """Return the labels of all pictures, with what is given, and who gave them."""
+    with database.snapshot():
+        return models.Teachers.of(database), examples.given_labels(database, given)
+
+
 def _serving(session: Session, row: RankerRow, ranker: Ranker, new: NewModel | None) -> Ranker:
-    """Return the ranker with a similarity that was just learned, if that is to be used."""
-    if new is None or not new.trial.published or not isinstance(new.model, Similarity):
+    """Return the ranker with what was just learned, if that is used, or with none if that is."""
+    if new is None or not (new.trial.retired or new.trial.published):
         return ranker
     database = session.database
-    fresh = Ranker.of(row, ranker.space, ranker.plain, database, similarity=new.model)
+    used = new.model if new.trial.published and isinstance(new.model, Similarity) else None
+    fresh = Ranker.of(row, ranker.space, ranker.plain, database, similarity=used)
     return fresh.following(database, session.rankers.layer())
 
 

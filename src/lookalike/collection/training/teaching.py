@@ -80,16 +80,22 @@ def teach_similarity(
             learner.set_neighbours(feature.word_neighbours(learner.neighbours))
     splits = [split, *examples.more_splits(split, rng, gate.min_judges)]
     judged = fit_and_judge(learner, examples, splits, X, progress)
-    over_start = paired_gain(judged, examples.relevance, splits)
-    before, after = judged[0]
+    over_start = paired_gain(judged, examples.judging, splits)
+    before, after = start, _ = judged[0]
+    gain, kept = over_start, None
     if current.learned:
         # It has seen the pictures that further splits judge by, so only the first one is fair.
-        before = judge_similarity(current, X[split.held], examples.relevance.subset(split.held))
-        gain = paired_gain([(before, after)], examples.relevance, [split])
-    else:
-        gain = over_start
+        before = judge_similarity(current, X[split.held], examples.judging.subset(split.held))
+        gain = paired_gain([(before, after)], examples.judging, [split])
+        kept = paired_gain([(start, before)], examples.judging, [split])
     changes = current.learned or learner.learned
     published, reason, deciding = decide_similarity(gate, gain, over_start, changes=changes)
+    retired = not published and kept is not None and kept.mean_average_precision.is_loss
+    if retired:
+        reason = (
+            f"The new similarity {_fault(deciding)}, and by the labels of now the one in use ranks "
+            f"worse than no learning: {kept}. So searches go back to no learning."
+        )
     trial = Trial(
         before=similarity_figures(before),
         after=similarity_figures(after),
@@ -100,6 +106,7 @@ def teach_similarity(
         held_back=len(split.held),
         method=learner.name,
         gain=deciding,
+        retired=retired,
     )
     return NewModel(
         kind="similarity",
@@ -140,7 +147,7 @@ def teach_words(
         return NewModel("words", Trial.failed(split.why, len(words.ids), len(words.words)))
     X = ranker.vectors(words.ids)
     taught = words.relevance.subset(split.train)
-    held, judges = X[split.held], words.relevance.subset(split.held)
+    held, judges = X[split.held], words.judging.subset(split.held)
     judged: dict[str, AnnotationFigures] = {}
     untaught = deepcopy(annotators)
     for place, (name, annotator) in enumerate(annotators.items()):
@@ -191,7 +198,7 @@ def _words_in_turn(
     annotator: Annotator, words: Named, split: Split, X: Vectors
 ) -> tuple[AnnotationFigures, AnnotationFigures]:
     """Judge the commonest words, and what an annotator learns, by a further split."""
-    taught, judges = (words.relevance.subset(rows) for rows in (split.train, split.held))
+    taught, judges = words.relevance.subset(split.train), words.judging.subset(split.held)
     annotator.fit(X[split.train], taught, validation=(X[split.held], judges))
     return (
         judge_words(words.commonest(split.train), X[split.held], judges),

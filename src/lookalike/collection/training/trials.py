@@ -48,6 +48,7 @@ class Learned:
                 "model": trial.model,
                 "pictures": trial.pictures,
                 **({"gained": trial.gained} if trial.gained else {}),
+                **({"retired": True} if trial.retired else {}),
             }
             for kind, trial in trials.items()
             if trial is not None

@@ -83,7 +83,7 @@ class HeldLabels:
         held = np.flatnonzero(np.isin(examples.ids, np.intersect1d(sides[0], index.ids)))
         if len(held) > MAX_HELD:
             held = np.sort(np.random.default_rng(0).choice(held, MAX_HELD, replace=False))
-        relevance = examples.relevance.subset(held)
+        relevance = examples.judging.subset(held)
         if not relevance.has_alike.any():
             return None
         return cls(index.take(examples.ids[held]), similarity, relevance)
