@@ -1,6 +1,7 @@
 """Near-duplicates of a collection: groups, which to keep, and what is remembered of them."""
 
 import itertools
+import os
 import shutil
 
 import numpy as np
@@ -111,7 +112,8 @@ def test_which_is_kept_goes_by_size_format_bytes_tags_and_age():
             "format": "JPEG",
             "bytes": 10,
             "taken": None,
-            "added": "2024-01-01",
+            "camera": "",
+            "written": 1_700_000_000,
         }
         truths = {"missing": False, "tagged": False, "voted": False}
         return duplicates.Facts(id=number, **{**given, **truths, **changes})
@@ -119,19 +121,48 @@ def test_which_is_kept_goes_by_size_format_bytes_tags_and_age():
     in_order = [
         (facts(9, width=8, missing=False, height=4), "largest, 8 × 4"),
         (facts(8, format="PNG"), "richest format, PNG"),
-        (facts(7, bytes=20), "largest file"),
+        (facts(7, taken="1999-05-01T10:00:00"), "taken first"),
+        (facts(10, taken="2001-05-01T10:00:00"), "has its date"),
         (facts(6, voted=True), "has votes"),
-        (facts(5, taken="1999-05-01T10:00:00"), "oldest"),
+        (facts(5, written=1_600_000_000), "oldest file"),
+        (facts(11, bytes=20), "largest file"),
         (facts(3), "added first"),
         (facts(4), "richest format, JPEG"),
         (facts(2, format="GIF", bytes=99), "its file is not missing"),
         (facts(1, width=80, missing=True), None),
     ]
-    shuffled = [in_order[place][0] for place in (4, 0, 8, 2, 6, 1, 5, 3, 7)]
+    shuffled = [in_order[place][0] for place in (4, 0, 8, 10, 2, 6, 1, 9, 5, 3, 7)]
     assert sorted(shuffled, key=lambda one: one.rank) == [one for one, _ in in_order]
     for (first, reason), (second, _) in itertools.pairwise(in_order):
         assert first.reason(second) == reason
     assert facts(1, tagged=True).reason(facts(2)) == "has tags"
+    assert facts(1, camera="Canon").reason(facts(2, bytes=99)) == "has its camera"
+
+
+def test_an_original_is_kept_before_a_larger_file_of_a_brighter_copy_of_it(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    scene(1).save(folder / "original.jpg", quality=60)
+    brighter = scene(1).point(lambda value: min(255, value * 1.1))
+    brighter.save(folder / "brighter.jpg", quality=95)
+    os.utime(folder / "original.jpg", (1_600_000_000, 1_600_000_000))
+    with Collection.create(tmp_path / "other", features=[Colours()]) as made:
+        made.add([folder])
+        (group,) = made.duplicates.find(radius=near.BITS)
+        assert made.pictures.get(group.keeper).places[0].name == "original.jpg"
+        assert group.reason == "oldest file"
+
+
+def test_of_exact_copies_of_one_time_the_one_with_the_shorter_name_comes_first(tmp_path):
+    first = tmp_path / "Urlaub in Italien" / "X.jpg"
+    copy = tmp_path / "alt" / "Kopie von X.jpg"
+    for path in (first, copy):
+        path.parent.mkdir()
+    scene(1).save(first)
+    shutil.copy2(first, copy)
+    with Collection.create(tmp_path / "other", features=[Colours()]) as made:
+        made.add([first.parent, copy.parent])
+        assert [one.paths for one in made.duplicates.copies()] == [(first, copy)]
 
 
 def test_a_picture_in_colour_is_kept_before_a_larger_file_of_a_grey_copy_of_it(tmp_path):
@@ -176,7 +207,8 @@ def test_a_verdict_holds_until_undone_and_survives_moving_and_indexing_again(
 ):
     one, small, jpeg = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
     said = collection.duplicates.tell_apart([small], [one, jpeg], who="Jürgen", key="k")
-    assert collection.duplicates.tell_apart([small], [one, jpeg], key="k") == said
+    again = collection.duplicates.tell_apart([small], [one, jpeg], who="Jürgen", key="k")
+    assert again == said
     assert len([it for it in collection.log.history() if it.kind == "distinct"]) == 1
     apart = {**COPIES, "0.png": {"0 recompressed.jpg"}}
     assert named(collection, collection.duplicates.find()) == apart
@@ -383,6 +415,7 @@ def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkey
     for number in range(60):
         image.putpixel((number, 0), (0, 0, 0))
         image.save(tmp_path / "many" / f"{number}.bmp")
+        os.utime(tmp_path / "many" / f"{number}.bmp", (1_600_000_000, 1_600_000_000))
     collection.add([tmp_path / "many"])
     compared = []
     whole = near.likeness

@@ -10,6 +10,7 @@ from lookalike import Collection
 from lookalike.collection import Ask, Filter, ReadWord
 from lookalike.collection.search import reading
 from lookalike.collection.search.query_language import MAX_CHARACTERS, MAX_TERMS, parse
+from lookalike.collection.store.filter import read_near
 from lookalike.core.errors import InvalidInput
 from lookalike.features.text import sentences
 from tests.collection.colours import Shades
@@ -69,6 +70,7 @@ TABLE = [
     ("dog ohne einen beach", ["rot1"], ["rot0", "Müller1"]),
     ("dog sans beach", ["rot1"], ["rot0", "Müller1"]),
     ('dog without "polar bear"', ["rot0"], ["rot1"]),
+    ("sky -trip", BLUE, []),  # the name of its folder is no reason to leave a picture out
     ("without beach without dog", [], ["rot0", "rot1", *GREEN[1:]]),
     ("no", [], []),
     ("dog no", ["rot0", "rot1"], []),
@@ -89,6 +91,7 @@ TABLE = [
     ("skies OR lawn", [*GREEN, *BLUE], []),
     ("nature -sky", GREEN, BLUE),
     ("himmel", BLUE, []),
+    ("HIMMEL", BLUE, []),
     ("cielo azul", BLUE, []),
     ("dog bratislava", ["rot0", "rot1"], []),
     ("label:dog", ["rot0", "rot1"], [*GREEN, *BLUE]),
@@ -200,6 +203,23 @@ def test_a_sentence_is_read_as_one_and_does_not_suggest_itself(typed):
     assert "man with a dog" not in {one.word for one in store.words.like("man with a dog")}
 
 
+@pytest.mark.parametrize(("text", "plain"), [("HUND", "hund"), ("STRASSE", "strasse")])
+def test_capitals_mean_what_small_letters_mean(typed, text, plain):
+    big, small = (
+        typed[0].words.count(it).readings[0].words for it in (text, plain.upper().lower())
+    )
+    assert big == small
+
+
+def test_the_name_of_a_folder_is_a_weaker_guess_than_that_of_a_file(typed):
+    store, _ = typed
+    (folder,) = {match.score for match in store.search_word("trip", 99)}
+    assert store.search_word("trip", 99)[0].source == "name"
+    (file,) = {match.score for match in store.search_word("IMG", 99)}
+    assert (folder, file) == pytest.approx((0.15, 0.5))
+    assert len(store.search_word("trip", 99)) == len(BLUE)
+
+
 def test_filters_and_what_is_typed_hold_together(typed):
     store, by_name = typed
     where = Filter(without_tags=("dog",), untagged=False)
@@ -264,6 +284,13 @@ def test_odd_text_is_searched_without_harm(typed, text):
     store, _ = typed
     counts = store.words.count(text)
     assert len(store.search_word(text, 99)) == counts.tagged + counts.named + counts.probable
+
+
+@pytest.mark.parametrize("text", ["near:43.46,11.88", "near: 43.46, 11.88", "near:43.46 , 11.88"])
+def test_a_place_is_read_as_people_paste_it(text):
+    (condition,) = parse(text).conditions
+    assert read_near(condition.value) == (43.46, 11.88, 10.0)
+    assert parse(text).set_aside == parse(text).groups == ()
 
 
 def test_dates_are_read(typed):

@@ -42,10 +42,10 @@ class DuplicateGroups(Noun):
         The vectors of a ranker become codes of 128 bits; pictures whose codes differ in few bits
         are compared by their thumbnails. A group holds the copies of one picture, the one to keep:
         the largest, then one in colour, that of the richest format (TIFF, PNG and BMP before
-        others, GIF last), of the largest file, with tags or votes, the oldest. A copy of a copy
-        that is not a copy of that picture is not in its group, so that a series of frames does not
-        become one. Nothing is changed. What was found is kept in memory, and only new pictures are
-        looked at again.
+        others, GIF last), with a date or camera, with tags or votes, the oldest, of the largest
+        file. A copy of a copy that is not a copy of that picture is not in its group, so that a
+        series of frames does not become one. Nothing is changed. What was found is kept in memory,
+        and only new pictures are looked at again.
 
         Parameters
         ----------
@@ -194,8 +194,8 @@ class DuplicateGroups(Noun):
             return self._copies[1]
 
 
-def _age(path: Path) -> tuple[int, int]:
-    """Return what files are put in order by, the oldest first, then the shortest path.
+def _age(path: Path) -> tuple[int, int, int]:
+    """Return what files are put in order by, the oldest first, then the shortest name and path.
 
     Many programs give a copy the time of its original, but a longer name or a further folder.
     """
@@ -203,4 +203,4 @@ def _age(path: Path) -> tuple[int, int]:
         changed = path.stat().st_mtime_ns
     except OSError:  # gone since
         changed = sys.maxsize
-    return changed, len(str(path))
+    return changed, len(path.name), len(str(path))

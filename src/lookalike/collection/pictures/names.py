@@ -28,10 +28,13 @@ class Names:
         All names, each with its end, regardless of case, Unicode form and accents.
     starts, pictures : ndarray
         Where each name begins, and the picture it is of.
+    files : ndarray
+        Where in each the name of the file begins, after those of its folders.
     """
 
     text: str
     starts: NDArray[np.int64]
+    files: NDArray[np.int64]
     pictures: NDArray[np.int64]
 
     @classmethod
@@ -43,6 +46,7 @@ class Names:
         """
         tops = [_folder(root) for root in roots(database)]
         names: list[str] = []
+        aboves: list[int] = []
         pictures: list[int] = []
         folders: dict[str, str] = {}
         for path, picture in all_places(database):
@@ -52,12 +56,16 @@ class Names:
                 above = folders[folder] = plain_key(_shown_part(folder, tops))
             # Most names need no normalising, which takes ten times as long.
             names.append(above + (file.lower() if file.isascii() else plain_key(file)) + _END)
+            aboves.append(len(above))
             pictures.append(picture)
-        ends = np.cumsum([0, *map(len, names)])
-        return cls("".join(names), ends[:-1], np.array(pictures, np.int64))
+        starts = np.cumsum([0, *map(len, names)])[:-1]
+        files = starts + np.array(aboves, np.int64)
+        return cls("".join(names), starts, files, np.array(pictures, np.int64))
 
-    def find(self, term: str) -> NDArray[np.int64]:
+    def find(self, term: str, *, of: str = "") -> NDArray[np.int64]:
         """Return the pictures whose file or folders bear a term in their names, by rising id.
+
+        With ``of="files"`` names of files count alone, with ``of="folders"`` those of folders.
 
         It must stand at the start of a word or number: ``cat`` is in ``my_cats`` and ``IMG cat2``,
         not in ``vacation``.
@@ -71,8 +79,11 @@ class Names:
                 at = self.text.find(key, at + 1)
                 continue
             rows.append(at)
-            at = self.text.find(key, self.text.index(_END, at))
-        holders = np.searchsorted(self.starts, np.array(rows, np.int64), side="right") - 1
+            at = self.text.find(key, at + 1 if of else self.text.index(_END, at))
+        found = np.array(rows, np.int64)
+        holders = np.searchsorted(self.starts, found, side="right") - 1
+        if of:
+            holders = holders[(found >= self.files[holders]) == (of == "files")]
         return np.unique(self.pictures[holders])
 
 

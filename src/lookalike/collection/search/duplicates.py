@@ -44,7 +44,8 @@ class Facts:
     format: str
     bytes: int
     taken: str | None
-    added: str
+    camera: str
+    written: int
     missing: bool
     tagged: bool
     voted: bool
@@ -58,9 +59,12 @@ class Facts:
             -self.width * self.height,
             self.grey,
             -_FORMATS.get(self.format, _OTHER),
-            -self.bytes,
+            # A copy may be the larger file: what only the original has counts before.
+            not (self.taken or self.camera),
             not (self.tagged or self.voted),
-            (self.taken or self.added)[:19],
+            (self.taken or "")[:19],
+            self.written,
+            -self.bytes,
             self.id,
         )
 
@@ -71,9 +75,11 @@ class Facts:
             f"largest, {self.width} × {self.height}",
             "in colour",
             f"richest format, {self.format}",
-            "largest file",
+            "has its date" if self.taken else "has its camera",
             "has tags" if self.tagged else "has votes",
-            "oldest",
+            "taken first",
+            "oldest file",
+            "largest file",
             "added first",
         )
         pairs = zip(reasons, self.rank, second.rank, strict=True)

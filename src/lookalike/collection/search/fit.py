@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -16,17 +16,19 @@ SOFT = 0.02
 """What a term counts that does not fit at all, so that others still put pictures in order."""
 
 MIN_WITHOUT = 0.5
-"""How probable a term that is typed with a minus must be for a picture to be left out."""
+"""How probable a term that is typed with a minus must be for a picture to be left out: by what is
+seen, labels and captions. Names of files and folders, and writing, only lower."""
 
 SOURCES: tuple[Source | None, ...] = (
-    *("given", "caption", "name", "written", "learned", "start", "meaning"),
+    *("given", "caption", "name", "written", "name", "learned", "start", "meaning"),
     None,
 )
-GIVEN, CAPTIONED, NAMED, WRITTEN, LEARNED, START, MEANING, NO_SOURCE = range(8)
+GIVEN, CAPTIONED, NAMED, WRITTEN, IN_FOLDER, LEARNED, START, MEANING, NO_SOURCE = range(9)
 
-TEXT_CHANCES = {CAPTIONED: 0.8, NAMED: 0.5, WRITTEN: 0.5}
-"""How probable it is that a picture shows what its caption says, what its file or a folder is named
-after, and what is written in it: guesses. Of several that say it, the first is told."""
+TEXT_CHANCES = {CAPTIONED: 0.8, NAMED: 0.5, WRITTEN: 0.5, IN_FOLDER: 0.15}
+"""How probable it is that a picture shows what its caption says, what its file is named after, what
+is written in it, and what a folder is named after: guesses. Of several that say it, the first is
+told."""
 
 Chances: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -61,6 +63,12 @@ class Fit:
         for source, says in self.evidence.items():
             unlikely = np.where(says, unlikely * (1 - TEXT_CHANCES[source]), unlikely)
         return np.where(self.given, 1.0, 1 - unlikely)
+
+    @property
+    def told(self) -> Fit:
+        """What is seen, given and said in captions: no guess by the name of a file or a folder."""
+        sure = {part: says for part, says in self.evidence.items() if part == CAPTIONED}
+        return replace(self, evidence=sure)
 
     @property
     def parts(self) -> NDArray[np.uint8]:
@@ -119,9 +127,10 @@ def combined(
         some = [fits[term] for term in part if term in fits]
         if some:
             chance = _all([fit.chances for fit in some])
+            told = [fit.told for fit in some]
             # How well a learned word fits is no probability: it lowers, and drops nothing.
-            is_learned = np.any([fit.parts == LEARNED for fit in some], axis=0)
-            is_sure = (chance >= MIN_WITHOUT) & ~is_learned
+            is_learned = np.any([fit.parts == LEARNED for fit in told], axis=0)
+            is_sure = (_all([fit.chances for fit in told]) >= MIN_WITHOUT) & ~is_learned
             rest = np.maximum(1 - chance * np.where(is_learned, 0.5, 1), SOFT)
             chances = np.where(is_sure, 0, chances * rest)
             typical *= rest

@@ -65,8 +65,8 @@ UNTAGGED = ("untagged", "unlabelled", "unlabeled")
 _QUOTES = '"“”„«»'
 _MINUSES = "-−–"
 _CUT = "the end of a text of more than {:,} characters"
-_PLACE = r"(?<=[nN][eE][aA][rR]:)-?[\d.]+(?:,-?[\d.]+){1,2}(?![^\s;|])"
-"""Latitude, longitude and perhaps kilometres: the only value with commas."""
+_PLACE = r"(?<=[nN][eE][aA][rR]:)\s*-?[\d.]+(?:\s*,\s*-?[\d.]+){1,2}(?![^\s;|])"
+"""Latitude, longitude and perhaps kilometres: the only value with commas, as people paste it."""
 _TOKEN = re.compile(
     rf"""(?P<minus>[{_MINUSES}]?)
     (?:(?P<field>[A-Za-z]+):)?

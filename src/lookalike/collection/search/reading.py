@@ -100,7 +100,8 @@ class Meanings:
         # A number, or a word with one, is a name.
         if memory is None or not self._words or _DIGIT.search(text):
             return None
-        vector = memory.encode([text])[0]
+        # The model knows few words in capitals; of "USA today" it does.
+        vector = memory.encode([text.lower() if text.isupper() else text])[0]
         broader = kinds().of(text)
         likeness = {
             (word, source): float(cosine) + KIND * (source == "start") * broader.get(word, 0.0)

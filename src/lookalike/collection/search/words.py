@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures.names import Names
-from lookalike.collection.pictures.passages import Passages
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
 from lookalike.collection.search import reading, whole_texts
+from lookalike.collection.search.bearers import bearers
 from lookalike.collection.search.conditions import Ids, Select, selected, spellings
 from lookalike.collection.search.fit import (
     CAPTIONED,
     GIVEN,
+    IN_FOLDER,
     LEARNED,
     MEANING,
     NAMED,
@@ -44,7 +44,6 @@ from lookalike.collection.search.query_language import Term, parse
 from lookalike.collection.search.reading import Meaning, Meanings, is_sentence, is_stop_word, split
 from lookalike.collection.search.searching import above_average, make_matches
 from lookalike.collection.store import browsing, labels, people
-from lookalike.collection.store.database import Database
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
@@ -65,13 +64,6 @@ MAX_LABELS = 5
 
 MAX_NAMES = 1000
 """The labels, and the names of folders, that texts may be read as; the most used."""
-
-_TEXTS: dict[int, Callable[[Database], Names | Passages]] = {
-    CAPTIONED: Passages.captions,
-    NAMED: Names.read,
-    WRITTEN: Passages.written,
-}
-"""What reads where words may stand, in the order in which it is told."""
 
 _log = logging.getLogger(__name__)
 
@@ -110,9 +102,11 @@ class Ranked:
     @property
     def counts(self) -> WordCounts:
         """How many pictures there are of each source, and how the text was read."""
-        given, captioned, by_name, written = (
-            int((self.parts == part).sum()) for part in (GIVEN, CAPTIONED, NAMED, WRITTEN)
+        given, captioned, written, *named = (
+            int((self.parts == part).sum())
+            for part in (GIVEN, CAPTIONED, WRITTEN, NAMED, IN_FOLDER)
         )
+        by_name = sum(named)
         return WordCounts(
             given,
             by_name,
@@ -294,9 +288,8 @@ class _Knowing:
     def fits(self, terms: list[str], ids: Ids) -> tuple[dict[str, Fit], dict[str, Reading]]:
         """Return how terms fit pictures, but for those nothing is known of, and their readings."""
         fits, readings = {}, {}
-        indexes = {part: self.session.answers.read(read) for part, read in _TEXTS.items()}
         for term in terms:
-            holders = {part: index.find(term) for part, index in indexes.items()}
+            holders = bearers(self.session, term)
             if self.knows(term):
                 known: Source = "start" if self._is_start(term) else "given"
                 fits[term] = self._fit(term, ids, _masks(ids, holders))
@@ -307,7 +300,8 @@ class _Knowing:
             evidence = _masks(ids, holders)
             meaning = None if is_stop_word(term) else self.meanings.near(term, self.strike)
             parts = [part for part, some in holders.items() if some.size]
-            words = [ReadWord(term, 1.0, it) for it in map(SOURCES.__getitem__, parts) if it]
+            sources = dict.fromkeys(map(SOURCES.__getitem__, parts))
+            words = [ReadWord(term, 1.0, source) for source in sources if source]
             if meaning is not None:
                 whole = len(term.split()) >= reading.SENTENCE
                 fits[term] = self._meant(meaning, ids, evidence, whole=whole)

@@ -203,8 +203,16 @@ def pictures(database: Database, first: int, last: int | None = None) -> Iterato
 
 
 def file_facts(database: Database) -> list[tuple[Any, ...]]:
-    """Return of all pictures id, width, height, format, bytes, taken and added."""
-    return database.rows("SELECT id, width, height, format, bytes, taken, added FROM pictures")
+    """Return of all pictures id, width, height, format, bytes, taken, camera and oldest file.
+
+    The last is when the oldest of their files was written, in seconds since 1970.
+    """
+    return database.rows(
+        "SELECT id, width, height, format, bytes, taken, "
+        "ifnull((SELECT camera FROM details WHERE picture = pictures.id), ''), "
+        "ifnull((SELECT min(mtime_ns) / 1000000000 FROM places WHERE picture = pictures.id), 0) "
+        "FROM pictures"
+    )
 
 
 def days(database: Database, ids: Iterable[int]) -> dict[int, str]:
