@@ -693,3 +693,24 @@ def test_control_characters_are_refused_in_words_and_names(collection, sign):
         collection.label(1, "tea", who=f"Ada{sign}")
     with pytest.raises(InvalidInput, match="control"):
         collection.vote(Ask((1,)), picked=[2], key=f"k{sign}")
+
+
+@pytest.mark.parametrize("who", ["Bea", ""])
+def test_what_a_malicious_person_taught_does_not_count_against_others_votes(collection, who):
+    """The record of a person's votes stays as it is when the other is revoked."""
+    red = ids(collection, "rot")
+    good, bad = red[4:6], red[6:8]
+    collection.people.trust("mal")
+    if who:
+        collection.people.trust(who)
+    for query in red[:4]:
+        collection.vote(Ask((query,)), picked=bad, rejected=good, who="mal")
+    for query in red[:4]:
+        collection.vote(Ask((query,)), picked=good, rejected=bad, shown=red[4:8], who=who)
+    (record,) = (
+        record for (_, name), record in ledger_of(collection).records.items() if name == who
+    )
+    assert record.judged == 4
+    assert record.change >= 0
+    collection.people.revoke("mal")
+    assert collection.votes.standing(who=who).paused == ()

@@ -16,7 +16,7 @@ themselves say. Directions are kept as the pictures they are made of, so that a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import inf
@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.log.votes import Vote
+from lookalike.collection.store.people import OWNER
 from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.vectors.queries import VectorSource
 from lookalike.collection.votes._fast.weights import (
@@ -53,12 +54,15 @@ class Turns:
     """How votes turn queries; it never changes.
 
     ``people`` are 1 for each person whose votes are used, else 0, and ``spread`` how pictures that
-    were picked together differ, None where vectors have many numbers.
+    were picked together differ, None where vectors have many numbers. ``judges`` are the same of
+    the owner and of the person whose layers these are: by what these two taught it is judged
+    whether a person's votes are used, so that no other's votes count against them for ever.
     """
 
     lessons: Lessons
     people: Weights
     spread: Spread | None = None
+    judges: tuple[Weights, Spread | None] = field(default_factory=lambda: (np.zeros(0), None))
 
     @classmethod
     def none(cls, ranker: int, similarity: Similarity) -> Turns:
@@ -70,17 +74,22 @@ class Turns:
         lessons = self.lessons.extended(new, source)
         records = [ledger.records[lessons.ranker, who] for who in lessons.people]
         people = np.array([float(not record.is_worse) for record in records])
-        return self._using(people, lessons)
+        own = np.array([float(who in {OWNER, ledger.of}) for who in lessons.people])
+        return self._using(people, lessons, people * own)
 
     def without(self, who: str) -> Turns:
         """Return the same without the votes of a person."""
         people = self.people.copy()
         people[self.lessons.people[who]] = 0
-        return self._using(people, self.lessons)
+        return self._using(people, self.lessons, self.judges[0])
 
-    def _using(self, people: Weights, lessons: Lessons) -> Turns:
-        spread = Spread.of(lessons.items.matrix, lessons.members, people, self.spread)
-        return Turns(lessons, people, spread)
+    def _using(self, people: Weights, lessons: Lessons, judges: Weights) -> Turns:
+        matrix, members = lessons.items.matrix, lessons.members
+        spread = Spread.of(matrix, members, people, self.spread)
+        own = spread
+        if not np.array_equal(judges, people):
+            own = Spread.of(matrix, members, judges, self.judges[1])
+        return Turns(lessons, people, spread, (judges, own))
 
     @cached_property
     def _trust(self) -> Weights:
@@ -105,7 +114,7 @@ class Turns:
         if not len(self.lessons.members.item):
             return np.zeros_like(units)
         rows, which = np.arange(len(units)), np.zeros(len(units), np.int64)
-        return self._turned(queries, units, rows, which, self._trust[None], [None])
+        return self._turned(queries, units, rows, which, self._trust[None], [(self.spread, None)])
 
     def added(self, queries: Vectors, query: Vectors | None = None) -> Weights:
         """Return what votes add, at full strength, to what the similarity asks with.
@@ -122,19 +131,21 @@ class Turns:
     ) -> tuple[Weights, Weights]:
         """Return how votes turn queries, and how those of other parts than one turn the first.
 
-        ``own`` are votes that are left out of the former.
+        The latter are those of who judges alone. ``own`` are votes that are left out of the former.
         """
         if not len(self.lessons.members.item):
             return np.zeros_like(query), np.zeros_like(query[:1])
-        trust = self._trust.copy()
+        trust, (people, spread) = self._trust.copy(), self.judges
         trust[own] = 0
+        members = self.lessons.members
+        judging = people[members.person.rows] * self.lessons.counts * (members.fold.rows != fold)
         turned = self._turned(
             queries,
             query,
             np.array([*range(len(query)), 0]),
             np.array([*[0] * len(query), 1]),
-            np.stack([trust, self._trust * (self.lessons.members.fold.rows != fold)]),
-            [None, fold],
+            np.stack([trust, judging]),
+            [(self.spread, None), (spread, fold)],
         )
         return turned[:-1], turned[-1:]
 
@@ -171,19 +182,19 @@ class Turns:
         rows: NDArray[np.int64],
         which: NDArray[np.int64],
         trusts: Weights,
-        without: Sequence[int | None],
+        spreads: Sequence[tuple[Spread | None, int | None]],
     ) -> Weights:
         """Return how votes turn the queries in some rows, near them and, by M⁻¹, everywhere.
 
         ``query`` is what the similarity asks with, and ``which``, for each of the rows, the row of
-        weights of votes and the part of them that M is ``without``.
+        weights of votes, and of the ``spreads`` with the part of the votes that M is without.
         """
         turns = self._turned_near(queries[rows], which, trusts)
-        if self.spread is not None:
-            units = dense(unit_rows(query))[rows]
-            for number, part in enumerate(without):
+        units = dense(unit_rows(query))[rows]
+        for number, (spread, part) in enumerate(spreads):
+            if spread is not None:
                 own = which == number
-                turns[own] += self.spread.turned(units[own], part)
+                turns[own] += spread.turned(units[own], part)
         lengths = np.linalg.norm(turns, axis=1, keepdims=True)
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
