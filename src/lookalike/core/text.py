@@ -15,6 +15,7 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _CONTROLS = ("Cc", "Cs")
+_TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 _MARKS = re.compile("[\u0300-\u036f]")
 _METHOD = re.compile(r"\A(Collection(\.[a-z_]+)?|Ask): ")
 _NOT_XML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -150,6 +151,17 @@ def first_control(text: str) -> str | None:
     if text.isprintable():
         return None
     return next((sign for sign in text if unicodedata.category(sign) in _CONTROLS), None)
+
+
+def is_unseen(sign: str) -> bool:
+    r"""Return whether a sign is a control character or turns the direction of what follows.
+
+    Examples
+    --------
+    >>> is_unseen("\x07"), is_unseen("\u202e"), is_unseen("a")
+    (True, True, False)
+    """
+    return unicodedata.category(sign) in _CONTROLS or unicodedata.bidirectional(sign) in _TURNS
 
 
 def without_controls(text: str) -> str:

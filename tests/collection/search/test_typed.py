@@ -142,6 +142,8 @@ def test_what_is_typed_gives_what_the_table_says(typed, text, first, absent):
         ("dog before:0001", (), ("before:0001",)),
         ("dog near:here", (), ("near:here",)),
         ("dog near:91,0", (), ("near:91,0",)),
+        ("near:91,0", (), ("near:91,0",)),
+        ("near:arezzo before:soon", (), ("before:soon", "near:arezzo")),
         ("label:dog OR label:beach", (), ("OR",)),
         ("dog OR label:beach", (), ("OR",)),
         ("label:beach | dog", (), ("|",)),

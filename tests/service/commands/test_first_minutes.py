@@ -78,8 +78,9 @@ def test_a_missing_reduction_names_its_remedy(tmp_path):
             made._session.rankers.parts.space(replace(row, reduction="0" * 32))
 
 
-@pytest.mark.parametrize("named", [(), ("-c", "new")])
+@pytest.mark.parametrize("named", [(), ("-c", "new"), ("-c", "empty")])
 def test_serve_without_a_collection_makes_one(tmp_path, named):
+    (tmp_path / "empty").mkdir()
     command = "from lookalike.service.command_line import main; main()"
     served = subprocess.Popen(
         [sys.executable, "-c", command, "serve", "--port", "0", "--json", *named],

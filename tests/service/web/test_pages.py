@@ -452,3 +452,19 @@ def test_a_search_and_an_album_say_whose_layers_they_use(store):
         assert (answers["k", ""][1], answers["v", ""][1]) == (False, True)
     finally:
         inside.close()
+
+
+def test_the_heading_of_a_long_search_is_cut(client):
+    page = client.get(f"/search?word={'x' * 900}").text
+    (heading,) = re.findall("<h1>.*?</svg>(x+…)</h1>", page)
+    assert len(heading) == 120
+
+
+def test_what_is_set_aside_alone_lists_nothing_and_says_so(client):
+    page = client.get("/search?word=near:91,0").text
+    assert "Set aside: “near:91,0”." in page
+    assert "There is nothing to look for in “near:91,0”." in page
+    assert 'class="tile' not in page
+    filtered = client.get("/search?word=format:png").text
+    assert 'class="tile' in filtered
+    assert "The most probable come first." not in filtered

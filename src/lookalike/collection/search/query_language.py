@@ -26,7 +26,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from datetime import date
 
-from lookalike.core.text import nfc
+from lookalike.core.text import is_unseen, nfc
 
 MAX_CHARACTERS = 1000
 """Of a longer text, so many are read."""
@@ -130,14 +130,9 @@ class TypedQuery:
     set_aside: tuple[str, ...] = ()
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing is looked for."""
-        return not (self.groups or self.without or self.has_filters)
-
-    @property
-    def has_filters(self) -> bool:
-        """Whether pictures must pass a filter."""
-        return bool(self.conditions or self.taken_from or self.taken_to)
+    def filters(self) -> int:
+        """How many filters pictures must pass."""
+        return len(self.conditions) + bool(self.taken_from or self.taken_to)
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -245,7 +240,7 @@ class _Reader:
 
 def parse(text: str) -> TypedQuery:
     """Understand a text; whatever it is, something is returned."""
-    plain = "".join(" " if _is_control(sign) else sign for sign in text)
+    plain = "".join(" " if is_unseen(sign) else sign for sign in text)
     reader = _Reader()
     for count, token in enumerate(_TOKEN.finditer(nfc(plain[:MAX_CHARACTERS]))):
         if count == MAX_TERMS:
@@ -267,12 +262,6 @@ def parse(text: str) -> TypedQuery:
 
 def _clean(text: str) -> str:
     return " ".join(text.split())
-
-
-def _is_control(sign: str) -> bool:
-    """Return whether a sign shows nothing, or turns the direction of what follows."""
-    turns = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
-    return unicodedata.category(sign) in ("Cc", "Cs") or unicodedata.bidirectional(sign) in turns
 
 
 def _is_symbol(sign: str) -> bool:

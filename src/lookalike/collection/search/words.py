@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
     from lookalike.features.text.model import TextModel
 
-MIN_MEANT = 0.001
-"""Pictures that a term fits with less, by its meaning, are not found: it is spread over words."""
+MIN_MEANT = 0.005
+"""Pictures that a term fits with less, by its meaning, would be shown as 0 %, and are not found."""
 
 MAX_LABELS = 5
 """The labels and learned words, of those near in meaning, that a term is read as."""
@@ -170,6 +170,7 @@ def rank_word(
     typed = parse(text)
     knowing = _Knowing.of(session, by, learned, who, strike)
     ids, problems = selected(session, typed, among, select)
+    is_filtered = among is not None or typed.filters > len(problems)
     if like is not None:
         ids = np.intersect1d(ids, like.ids)
     groups = [[knowing.terms(term) for term in group] for group in typed.groups]
@@ -186,7 +187,7 @@ def rank_word(
         every = max(session.database.count("pictures"), 1)
         listed = browsing.browse_ids(session.database, every, 0, None, "newest")
         newest = np.array(listed, np.int64)
-        newest = newest[np.isin(newest, ids)] if not typed.is_empty else newest[:0]
+        newest = newest[np.isin(newest, ids)] if is_filtered else newest[:0]
         source = np.full(len(newest), NO_SOURCE, np.uint8)
         result = newest, np.ones(len(newest)), source
     read = [
@@ -197,7 +198,7 @@ def rank_word(
         for term in part
     ]
     aside = (*typed.set_aside, *problems)
-    passing = len(ids) if among is not None or typed.has_filters else None
+    passing = len(ids) if is_filtered else None
     return Ranked(*result, tuple(dict.fromkeys(read)), aside, passing)
 
 
@@ -377,7 +378,7 @@ class _Knowing:
             fit = self._fit(one.word, ids, {}, is_meant=True)
             total += one.weight * fit.chances
         likely = meaning.likeness * np.minimum(total, 1)
-        likely[likely < MIN_MEANT * meaning.likeness] = 0
+        likely[likely < MIN_MEANT] = 0
         return Fit(np.zeros(len(ids), bool), evidence, likely, MEANING)
 
     def _fit(

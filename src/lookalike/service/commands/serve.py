@@ -146,10 +146,10 @@ def serve(
     if audit is not None:
         _keep_audit(from_home(audit))
     place = folder or collection
-    if not os.path.lexists(place) and not read_only:
+    if not read_only and (not os.path.lexists(place) or _is_empty(place)):
         if not place.absolute().parent.is_dir():
             raise InvalidInput(f"serve: there is no folder {place.absolute().parent}.")
-        if alike := _named_alike(place):
+        if not os.path.lexists(place) and (alike := _named_alike(place)):
             raise InvalidInput(
                 f"serve: there is no collection at {place}. Did you mean {alike}? To make a new "
                 f"one: lookalike index PICTURES --collection {place}."
@@ -331,6 +331,10 @@ def _read_key(key: str | None, file: Path | None) -> str | None:
         return from_home(file).read_text(encoding="ascii").strip()
     except UnicodeDecodeError as error:
         raise InvalidInput(f"serve: {file} does not hold a key: it is not ASCII.") from error
+
+
+def _is_empty(place: Path) -> bool:
+    return place.is_dir() and not any(place.iterdir())
 
 
 def _named_alike(place: Path) -> Path | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lookalike.collection import Collection, Folder
 from lookalike.core.errors import InvalidInput, NotFound
-from lookalike.core.text import first_control, nfc, shown
+from lookalike.core.text import is_unseen, nfc, shown
 
 MAX_ENTRIES = 10_000
 """Entries of a folder that are looked at."""
@@ -57,16 +57,9 @@ class Shelf:
     def make(self, name: str) -> Path:
         """Make an empty collection in the first folder, and return its place."""
         plain = nfc(name).strip()
-        if (
-            not plain
-            or len(plain) > MAX_NAME
-            or plain.startswith(".")
-            or {"/", "\\"} & set(plain)
-            or first_control(plain) is not None
-        ):
+        if why := _why_no_name(plain):
             raise InvalidInput(
-                f"collections: a name has up to {MAX_NAME} characters, no slashes, and does not "
-                f"begin with a dot; got {shown(name)!r:.120}."
+                f"collections: a name {why}; got {shown(name)!r:.120}. Choose another name."
             )
         place = self._folders[0] / plain
         if os.path.lexists(place):
@@ -82,6 +75,19 @@ class Shelf:
         Collection.open(place).close()
         self.next = place
         self.leave()
+
+
+def _why_no_name(name: str) -> str:
+    """Return what is wrong with the name of a new collection; empty for nothing."""
+    if not name or len(name) > MAX_NAME:
+        return f"has from 1 to {MAX_NAME} characters"
+    if name[0] in ".~":
+        return "does not begin with a dot or ~, which mean something else before a path"
+    if {"/", "\\"} & set(name):
+        return "has no slashes, which divide the names of folders"
+    if any(map(is_unseen, name)):
+        return "has no control characters, nor signs that turn the direction of writing"
+    return ""
 
 
 def _folders_in(folder: Path) -> list[Path]:
