@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from lookalike.annotation.registry import ANNOTATORS
@@ -40,6 +41,7 @@ class Parts:
     """
 
     def __init__(self, folder: Folder, database: Database, given: Iterable[Feature]) -> None:
+        self._lock = RLock()
         self._folder = folder
         self._database = database
         self._given = {feature.fingerprint: feature for feature in given if feature.is_fitted}
@@ -47,7 +49,7 @@ class Parts:
 
     def feature(self, row: RankerRow) -> Feature:
         """Return the feature of a ranker, fitted or not."""
-        with self._database.lock:
+        with self._lock:
             loaded = self._features.get(row.id)
             if loaded is not None and loaded.is_fitted:
                 return loaded
@@ -63,7 +65,7 @@ class Parts:
 
     def use(self, ranker: int, feature: Feature) -> None:
         """Use this feature for a ranker that has just been made with it."""
-        with self._database.lock:
+        with self._lock:
             self._features[ranker] = feature
 
     def similarity(self, number: int, fingerprint: str) -> Similarity:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from lookalike.collection.ranking.info import RankerInfo
@@ -60,7 +61,8 @@ class Rankers:
     """
 
     def __init__(self, folder: Folder, database: Database, given: Iterable[Feature] = ()) -> None:
-        self._lock = database.lock
+        # Not that of writers, who hold theirs until the disk has what they wrote.
+        self._lock = RLock()
         self._folder = folder
         self._database = database
         self.parts = Parts(folder, database, given)

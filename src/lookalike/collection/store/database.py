@@ -64,7 +64,7 @@ class Database:
     Attributes
     ----------
     lock : RLock
-        Held by a thread that writes, and by one that takes over what was written.
+        Held by a thread that writes.
     passing : dict from token to thumbnail and records by ranker
         What is searched with while the database is read-only.
     """
