@@ -387,3 +387,13 @@ def test_visterms_beside_another_feature_are_fitted_first(tmp_path):
         assert len(made.search(1, 9, by="visterms")) == 5
         made.vote(Ask((1,)), picked=[2], rejected=[3])
         assert made.search(1, 9) != made.search(1, 9, by="visterms")
+
+
+def test_searches_do_not_wait_for_who_writes(collection):
+    """Writers hold their lock until the disk has what they wrote."""
+    here, answers = beside(collection), []
+    with here.database.lock:
+        reader = threading.Thread(target=lambda: answers.append(here.rankers.get()))
+        reader.start()
+        reader.join(60)
+        assert answers
