@@ -47,6 +47,7 @@ EXPORTS = {
         "SpectralCodes",
     ],
     "lookalike.collection": [
+        "FAVOURITE",
         "MAX_EXAMPLES",
         "NEAR_KILOMETRES",
         "OWNER",

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.images.details import MAX_CAPTION, Details
-from lookalike.images.exif import exif_details
 from lookalike.images.metadata import metadata_in, read_metadata
 from tests.images.pictures import camera_exif, heic, saved, scene
 
@@ -108,9 +107,16 @@ def test_a_caption_may_be_in_any_bytes(metadata, written, caption):
     assert of(metadata, with_iptc(saved(scene(), "JPEG"), written)).caption == caption
 
 
-def test_what_cameras_write_everywhere_is_no_caption():
-    block = camera_exif(caption="OLYMPUS DIGITAL CAMERA         ")
-    assert exif_details(BytesIO(saved(scene(), "JPEG", exif=block))).caption == ""
+@pytest.mark.parametrize(
+    "text",
+    ["OLYMPUS DIGITAL CAMERA         ", "SANYO DIGITAL CAMERA", "KODAK Digital Still Camera"],
+)
+def test_what_cameras_write_everywhere_is_no_caption(metadata, text):
+    block = camera_exif(caption=text)
+    assert of(metadata, saved(scene(), "JPEG", exif=block)).caption == ""
+    assert metadata(BytesIO(packet(described(text))), sidecar=True).details.caption == ""
+    told = metadata(BytesIO(packet(described("My digital camera is new"))), sidecar=True)
+    assert told.details.caption == "My digital camera is new"
 
 
 def test_a_long_caption_is_cut_and_said(metadata, tmp_path):

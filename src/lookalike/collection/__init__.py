@@ -31,6 +31,7 @@ from lookalike.collection.search.tagging import TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.filter import NEAR_KILOMETRES, Filter, read_near
 from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.labels import FAVOURITE
 from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow, Trial
 from lookalike.collection.store.people import OWNER, Proposal
 from lookalike.collection.store.pictures import PictureRow
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from lookalike.collection.training.learning import codes_wanted
 
 __all__ = [
+    "FAVOURITE",
     "MAX_EXAMPLES",
     "NEAR_KILOMETRES",
     "OWNER",

@@ -23,12 +23,9 @@ for _name_of_codec in ("utf-16", "cp1252"):
 _DIGITS = 6
 """Of a degree of latitude: a tenth of a metre."""
 
-_PLACEHOLDERS = frozenset(
-    {
-        *("olympus digital camera", "sony dsc", "samsung camera pictures", "exif_jpeg_picture"),
-        *("minolta digital camera", "konica minolta digital camera", "kodak digital still camera"),
-        *("digital still camera", "digital camera", "default"),
-    }
+_PLACEHOLDER = re.compile(
+    r"([\w-]+ ){0,2}digital (still )?camera|sony dsc|samsung camera pictures"
+    r"|exif_jpeg_picture|default"
 )
 """What cameras write into every file where people may write a caption."""
 
@@ -134,21 +131,24 @@ def joined(texts: Iterable[str]) -> str:
 
 
 def camera_name(make: str, model: str) -> str:
-    """Return the name of a camera, with its maker unless the name begins with it.
+    """Return the name of a camera, with its maker unless the name begins with a word of it.
 
     Examples
     --------
     >>> camera_name("NIKON CORPORATION", "NIKON D70"), camera_name("Apple", "iPhone 12")
     ('NIKON D70', 'Apple iPhone 12')
+    >>> camera_name("EASTMAN KODAK COMPANY", "KODAK DX4530")
+    'KODAK DX4530'
     """
     make, model = _name(make), _name(model)
-    first = make.partition(" ")[0].lower()
-    return model if not make or model.lower().startswith(first) else f"{make} {model}".strip()
+    makers, first = make.lower().split(), model.lower().partition(" ")[0]
+    has_maker = not make or first in makers or first.startswith(makers[0])
+    return model if has_maker else f"{make} {model}".strip()
 
 
 def is_placeholder(caption: str) -> bool:
     """Return whether a caption is what a camera writes into every file."""
-    return " ".join(caption.lower().split()) in _PLACEHOLDERS
+    return _PLACEHOLDER.fullmatch(" ".join(caption.lower().split())) is not None
 
 
 def _printable(line: str) -> str:

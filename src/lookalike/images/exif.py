@@ -12,7 +12,7 @@ from typing import BinaryIO
 from lookalike.core.errors import DecoderFailed, UnreadablePicture
 from lookalike.images.containers import check_boxes
 from lookalike.images.decode import fault_of, format_of
-from lookalike.images.details import Details, camera_name, cleaned, decoded, is_placeholder
+from lookalike.images.details import Details, camera_name, decoded
 from lookalike.images.directories import Entry, Layout, find_entries, read_header
 from lookalike.images.iptc import jpeg_segments
 
@@ -39,9 +39,8 @@ def exif_details(file: BinaryIO) -> Details:
     )
     more = _inner(block, layout, first.get(_DETAILS), {_LENS})
     place = _inner(block, layout, first.get(_PLACE), {1, 2, 3, 4})
-    caption = _text(first, _CAPTION)
     return Details.of(
-        "" if is_placeholder(cleaned(caption)) else caption,
+        _text(first, _CAPTION),
         camera_name(_text(first, _MAKE), _text(first, _MODEL)),
         _text(more, _LENS),
         _degrees(place, layout, *_LATITUDE),

@@ -21,6 +21,7 @@ from lookalike.images.details import (
     camera_name,
     cleaned,
     decoded,
+    is_placeholder,
     joined,
 )
 from lookalike.images.exif import exif_details
@@ -166,7 +167,7 @@ def metadata_in(file: BinaryIO, *, sidecar: bool = False) -> Metadata:
     if not sidecar:
         details = exif_details(file).with_more(details)
         captions.append(details.caption)
-    caption = joined(captions)
+    caption = joined(one for one in captions if not is_placeholder(one))
     if len(caption) > MAX_CAPTION:
         problems.append(f"of its caption, the first {MAX_CAPTION:,} characters were read")
     details = replace(details, caption=caption[:MAX_CAPTION].strip())

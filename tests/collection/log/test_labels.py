@@ -1,6 +1,8 @@
 import pytest
 
-from tests.collection.beside import stored_rows
+from lookalike.collection.log.examples import NOTHING, given_labels
+from lookalike.core.errors import InvalidInput
+from tests.collection.beside import beside, stored_rows
 from tests.collection.teaching import QUICK, learn
 
 
@@ -62,3 +64,15 @@ def test_a_word_undone_twice_stays_undone_when_one_of_these_is_undone(collection
         first,
         away,
     }
+
+
+def test_favourites_teach_nothing_and_set_off_no_learning(collection):
+    for number in (1, 2, 3):
+        collection.label(number, "Favourite")
+    assert has(collection) == ["Favourite"]
+    assert collection.labels.to_learn().count == 0
+    with pytest.raises(InvalidInput, match="no labels or clicks to learn from"):
+        collection.learn(settings=QUICK)
+    collection.label(1, "katze")
+    assert collection.labels.to_learn().count == 1
+    assert given_labels(beside(collection).database, NOTHING) == {1: ["katze"]}

@@ -55,7 +55,7 @@ def test_learning_says_what_it_learned_from():
     def sentence(body):
         return Learn.read({"similarity": USED, **body}).sentence()
 
-    assert sentence({"words_since": 1}) == "Learned from 1 new tag: new similarity"
+    assert sentence({"words_since": 1}) == "Learned from 1 new or rejected tag: new similarity"
     assert (
         sentence({"words_since": 1, "labels": 1}) == "Learned from tags or folders: new similarity"
     )

@@ -374,15 +374,26 @@ def own_labels(database: Database, given: Given = NOTHING) -> Labels | None:
             touched.add((picture, key))
     by_hand = {place: own.get(place, (None, "")) for place in touched}
     whole = given.source == "folders" and bool(given.labels)
-    return labels.labels_with(database, given.source, given.labels, whole=whole, by_hand=by_hand)
+    return _telling(
+        labels.labels_with(database, given.source, given.labels, whole=whole, by_hand=by_hand)
+    )
+
+
+def _telling(every: Labels) -> Labels:
+    """Return labels without those that do not tell what pictures show."""
+    kept = {
+        picture: [label for label in some if label.casefold() != labels.FAVOURITE]
+        for picture, some in every.items()
+    }
+    return {picture: some for picture, some in kept.items() if some}
 
 
 def given_labels(database: Database, given: Given) -> Labels:
-    """Return the labels of all pictures, with what is newly given in its layer."""
+    """Return the labels of all pictures, with what is newly given in its layer; no favourites."""
     if not given.labels:
-        return labels.labels(database)
+        return _telling(labels.labels(database))
     whole = given.source == "folders"
-    return labels.labels_with(database, given.source, given.labels, whole=whole)
+    return _telling(labels.labels_with(database, given.source, given.labels, whole=whole))
 
 
 def alike(

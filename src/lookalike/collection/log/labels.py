@@ -36,8 +36,8 @@ class Label(Event):
 
     @property
     def new_words(self) -> int:
-        """One word."""
-        return 1
+        """One word, but for favourites, which teach nothing."""
+        return int(word_key(self.word) != stored.FAVOURITE)
 
     def settle(self, at: Position) -> None:
         """Let the pictures have the word, or be refused it, as was last said of them."""

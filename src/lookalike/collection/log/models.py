@@ -46,7 +46,8 @@ class Learn(Event):
             return f"Learned codes: {self._results()}"
         # What was imported counts for more than the tags given meanwhile.
         count = 0 if self.labels is not None else self.words_since
-        source = f"{count:,} new {'tag' if count == 1 else 'tags'}" if count else "tags or folders"
+        new = f"{count:,} new or rejected {'tag' if count == 1 else 'tags'}"
+        source = new if count else "tags or folders"
         return f"Learned from {source}: {self._results()}"
 
     def _results(self) -> str:

@@ -80,10 +80,10 @@ class Names:
                 continue
             rows.append(at)
             at = self.text.find(key, at + 1 if of else self.text.index(_END, at))
-        found = np.array(rows, np.int64)
-        holders = np.searchsorted(self.starts, found, side="right") - 1
+        places = np.array(rows, np.int64)
+        holders = np.searchsorted(self.starts, places, side="right") - 1
         if of:
-            holders = holders[(found >= self.files[holders]) == (of == "files")]
+            holders = holders[(places >= self.files[holders]) == (of == "files")]
         return np.unique(self.pictures[holders])
 
 

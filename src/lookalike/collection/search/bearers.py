@@ -19,7 +19,7 @@ def bearers(session: Session, term: str) -> dict[int, Ids]:
     """Return the pictures that bear a term, by where, in the order in which it is told."""
     read = session.answers.read
     names = read(Names.read)
-    found = {where: read(passages).find(term) for where, passages in _PASSAGES.items()}
-    found[NAMED] = names.find(term, of="files")
-    found[IN_FOLDER] = names.find(term, of="folders")
-    return dict(sorted(found.items()))
+    result = {where: read(passages).find(term) for where, passages in _PASSAGES.items()}
+    result[NAMED] = names.find(term, of="files")
+    result[IN_FOLDER] = names.find(term, of="folders")
+    return dict(sorted(result.items()))

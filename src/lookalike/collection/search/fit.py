@@ -65,7 +65,7 @@ class Fit:
         return np.where(self.given, 1.0, 1 - unlikely)
 
     @property
-    def told(self) -> Fit:
+    def without_names(self) -> Fit:
         """What is seen, given and said in captions: no guess by the name of a file or a folder."""
         sure = {part: says for part, says in self.evidence.items() if part == CAPTIONED}
         return replace(self, evidence=sure)
@@ -127,10 +127,10 @@ def combined(
         some = [fits[term] for term in part if term in fits]
         if some:
             chance = _all([fit.chances for fit in some])
-            told = [fit.told for fit in some]
+            certain = [fit.without_names for fit in some]
             # How well a learned word fits is no probability: it lowers, and drops nothing.
-            is_learned = np.any([fit.parts == LEARNED for fit in told], axis=0)
-            is_sure = (_all([fit.chances for fit in told]) >= MIN_WITHOUT) & ~is_learned
+            is_learned = np.any([fit.parts == LEARNED for fit in certain], axis=0)
+            is_sure = (_all([fit.chances for fit in certain]) >= MIN_WITHOUT) & ~is_learned
             rest = np.maximum(1 - chance * np.where(is_learned, 0.5, 1), SOFT)
             chances = np.where(is_sure, 0, chances * rest)
             typical *= rest

@@ -22,6 +22,9 @@ Clicks: TypeAlias = dict[str, dict[int, float]]
 LabelSource: TypeAlias = Literal["hand", "keywords", "files", "folders"]
 """Where labels come from: said by people, read in pictures' files, imported, or folders' names."""
 
+FAVOURITE = "favourite"
+"""The label of favourites: it says nothing of what pictures show, so that it teaches nothing."""
+
 SOURCES: tuple[LabelSource, ...] = get_args(LabelSource)
 """The sources by the numbers they are kept under; the first that gives a word spells it."""
 

@@ -72,11 +72,12 @@ def albums(
 def _list(screen: Screen, result: "list[Album]") -> None:
     if not result:
         screen.say("No albums yet. Save a search or a selection on the page: lookalike serve")
-    screen.table(
-        ["album", "pictures", "new", "last opened"],
-        [[one.name, len(one.members), len(one.new), one.opened] for one in result],
-        numbers=["pictures", "new"],
-    )
+    else:
+        screen.table(
+            ["album", "pictures", "new", "last opened"],
+            [[one.name, len(one.members), len(one.new), one.opened] for one in result],
+            numbers=["pictures", "new"],
+        )
     screen.result(
         {
             "albums": [

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
-from lookalike.collection import Filter, PictureRow, Proposal
+from lookalike.collection import FAVOURITE, Filter, PictureRow, Proposal
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown, without_method, word_key
 from lookalike.features.ocr import is_installed as reads_text
@@ -66,7 +66,7 @@ _ROOMS = {
 }
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
-templates.env.globals.update(static=f"/static/{DIGEST}", place_text=place_text)
+templates.env.globals.update(static=f"/static/{DIGEST}", place_text=place_text, favourite=FAVOURITE)
 templates.env.filters.update(
     shown=shown,
     size=size,
@@ -273,7 +273,7 @@ def add(request: Request) -> Response:
     return page(
         request,
         "add.html",
-        roots=[place for place in places if place.is_dir()],
+        roots=[one for one in places if one.is_dir() and places.keys().isdisjoint(one.parents)],
         has_folders=bool(collection.pictures.roots()),
         texts=collection.texts.counts(),
         reads_text=reads_text(),

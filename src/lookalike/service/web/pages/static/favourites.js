@@ -3,7 +3,7 @@
 import { newKey, send } from "./requests.js";
 import { toast } from "./notices.js";
 
-const WORD = "favourite";
+const WORD = document.querySelector("meta[name=lookalike-favourite]").content;
 
 export async function favourite(id) {
   const picture = await send("GET", `/api/pictures/${id}`);
