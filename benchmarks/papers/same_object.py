@@ -62,7 +62,8 @@ def measure(options: Options) -> list[Figure]:
         Figure(f"{name}: by look", found["look"][0], spread=found["look"][1]),
         Figure(f"{name}: by object", found["object"][0], ">=", 3.9, spread=found["object"][1]),
         Figure(
-            *(f"{name}: together", found["together"][0], ">=", alone, "the better of both"),
+            *(f"{name}: together less the better alone", found["together"][0] - alone, ">=", 0.001),
+            against=f"{alone:.3f}, the better alone",
             spread=found["together"][1],
         ),
     ]

@@ -82,7 +82,7 @@ def sights(options: Options) -> list[Figure]:
 
 def explained(described: Sights) -> list[Figure]:
     """Return the share of the score that comes from regions that lie alike, for right pairs."""
-    check, shares = SpatialCheck(), []
+    check, shares, verified = SpatialCheck(), [], []
     for place, query in enumerate(described.landmarks.queries):
         own = unpack_regions(described.query_records[place])
         x = described.feature.vectors([described.query_records[place]])
@@ -90,17 +90,14 @@ def explained(described: Sights) -> list[Figure]:
             record = described.records[picture]
             y = described.vectors[picture : picture + 1]
             why = why_alike(own, unpack_regions(record), x, y)
+            shares.append(why.agreeing)
             if sum(match.agrees for match in why.matches) >= check.least:
-                shares.append(why.agreeing)
-    share = float(np.median(shares)) if shares else 0.0
+                verified.append(why.agreeing)
+    what = "share of a right pair's score that lies alike"
     return [
-        Figure(
-            "share of a right pair's score that lies alike",
-            share,
-            ">=",
-            0.8,
-            f"median of {len(shares)} verified pairs",
-        )
+        Figure(what, float(np.median(some)), ">=", 0.8, f"median of {len(some)} {which}pairs")
+        for some, which in ((shares, ""), (verified, "verified "))
+        if some
     ]
 
 

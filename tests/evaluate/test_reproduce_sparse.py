@@ -51,6 +51,8 @@ def folder(tmp_path_factory):
 
 def test_tables_figures_and_going_on(folder, tmp_path):
     heard = []
+    lists = next(folder.rglob("*_good.txt"))
+    lists.write_text(f"{lists.read_text()}\nnowhere\n")
     made = sparse.reproduce(
         folder, tmp_path / "out", vocabulary=150, quick=True, progress=lambda *at: heard.append(at)
     )
@@ -65,6 +67,8 @@ def test_tables_figures_and_going_on(folder, tmp_path):
     assert heard[-1][0] == heard[-1][1]
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"report.md", "figure-1.png", "figure-3b.png", "figure-6.csv"} <= names
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "Left out, since no picture is there: nowhere." in report
     described = sorted((tmp_path / "out" / "described").rglob("records-*"))
     before = [path.stat().st_mtime_ns for path in described]
     again = sparse.reproduce(folder, tmp_path / "out", vocabulary=150, quick=True)

@@ -8,8 +8,10 @@ import pytest
 from lookalike.collection import Ask, Collection
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.event import KINDS, Unknown, read_event
+from lookalike.collection.log.undo import Undo
 from lookalike.collection.log.votes import Lessons
 from lookalike.collection.store import log as rows
+from lookalike.core.errors import InvalidInput
 from tests.collection.beside import beside, counted_votes, stored_rows
 from tests.collection.colours import Colours
 
@@ -134,6 +136,13 @@ def test_an_event_of_a_later_version_is_named_and_nothing_is_lost(collection):
     entry = collection.log.history(1)[0]
     assert entry.sentence == "An event of a later version (thought)"
     assert (entry.body, entry.can_undo) == ({"about": "hats"}, False)
+    # What it did is not known here, so it can be neither undone nor done again.
+    with beside(collection).database.transaction() as connection:
+        undone = Undo(entry.number, "thought")
+        row = rows.insert(connection, "undo", undone.body(), who="", key=None, about=undone.about)
+    for number in (entry.number, row.number):
+        with pytest.raises(InvalidInput, match=r"does not know \(thought\)"):
+            collection.undo(number)
     assert collection.search(1, 5) == first_search
     collection.vote(Ask((3,)), picked=[4], rejected=[10])
     collection.log.check()

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lookalike.collection.log.entry import MAX_SHOWN, Entry, hidden_kinds
-from lookalike.collection.log.event import Damaged, Event, read_event
-from lookalike.collection.log.labels import Import, Label
+from lookalike.collection.log.event import KINDS, Damaged, Event, read_event
+from lookalike.collection.log.labels import Label
 from lookalike.collection.log.models import Learn, Rollback
-from lookalike.collection.log.people import Acceptance, Trust, UndoPerson
 from lookalike.collection.log.removals import Erasure
 from lookalike.collection.log.undo import no_event
 from lookalike.collection.store import changes, people
@@ -127,7 +126,7 @@ def new_words(database: Database) -> NewWords:
         ),
         0,
     )
-    kinds = [Label.kind, Import.kind, Acceptance.kind, Trust.kind, UndoPerson.kind]
+    kinds = [kind for kind, cls in KINDS.items() if cls.new_words is not Event.new_words]
     shared = {people.OWNER, *people.trusted(database)}
     given = [row for row in rows.of_kinds(database, kinds, since=learned) if row.who in shared]
     with database.parsing("an event"):

@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 
 from lookalike.collection.log.entry import NewEntry
-from lookalike.collection.log.event import TOUCHES, Event, Position, Touched, event, read_event
+from lookalike.collection.log.event import (
+    TOUCHES,
+    Event,
+    Position,
+    Touched,
+    Unknown,
+    event,
+    read_event,
+)
 from lookalike.collection.store import log as rows
 from lookalike.core.errors import InvalidInput, NotFound
 
@@ -72,6 +80,15 @@ def undo(entry: NewEntry, number: int) -> None:
     if row is None:
         raise no_event(number)
     target = read_event(row)
+    root, at = target, row
+    while isinstance(root, Undo) and (undone := rows.read(entry.connection, root.event)):
+        root, at = read_event(undone), undone
+    if isinstance(root, Unknown):
+        raise InvalidInput(
+            f"Collection.undo: event {number} is about one of a kind that this version does not "
+            f"know ({at.kind}), so it can be neither undone nor done again here. Use the version "
+            f"of lookalike that wrote it."
+        )
     if not target.undoable:
         raise InvalidInput(
             f"Collection.undo: event {number} ({row.kind if row.body else target.kind}) cannot be "

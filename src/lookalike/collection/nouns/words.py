@@ -84,7 +84,7 @@ class Words(Noun):
 
     def learned(self, by: str | None = None) -> dict[str, int]:
         """Return the words that were learned, and how many pictures have each as a label."""
-        _, annotator = self._session.rankers.naming(by)
+        _, annotator = self._session.rankers.with_words(by)
         uses = Counter(
             key
             for names in labels.labels(self._session.database).values()
@@ -97,7 +97,7 @@ class Words(Noun):
     ) -> list[tuple[str, float]]:
         """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
         most = check_whole("word_neighbours", "k", k, 1)
-        _, annotator = self._session.rankers.naming(by)
+        _, annotator = self._session.rankers.with_words(by)
         return annotator.related_words(spelling(self._session.path, word, annotator), most)
 
     def tag(

@@ -299,7 +299,7 @@ class Rankers:
             raise DamagedFile(str(result)) from result
         return result
 
-    def naming(self, by: str | None = None) -> tuple[Ranker, Annotator]:
+    def with_words(self, by: str | None = None) -> tuple[Ranker, Annotator]:
         """Return what :meth:`annotated` does, or raise CollectionError for None."""
         result = self.annotated(by)
         if result is None:

@@ -128,11 +128,20 @@ def reproduce(
     heading = (
         "# Sparse similarity: Tables II to IV and Figures 1 to 6\n\n"
         "Yan and Yu, *Sparse Similarity Matrix Learning for Visual Object Retrieval* (2013), "
-        f"reproduced on the pictures in `{data.name}`."
+        f"reproduced on the pictures in `{data.name}`.{_missing(landmarks)}"
     )
     write_report(out, heading, made, panels, values=["value"])
     progress(total, total)
     return made
+
+
+def _missing(landmarks: Landmarks) -> str:
+    """Return what the lists name that is not there; empty if nothing."""
+    names = landmarks.missing
+    if not names:
+        return ""
+    more = " …" if len(names) > 20 else ""
+    return f" Left out, since no picture is there: {', '.join(names[:20])}{more}."
 
 
 def estimate(
