@@ -61,10 +61,11 @@ def test_all_of_a_person_is_undone_at_once_and_comes_back_at_once(collection):
     before = [one.score for one in collection.search(Ask((4,)), 20)]
     assert collection.people.preview("Ada") == {
         "votes": 1,
-        "tags": 1,
+        "tags": 2,
         "refusals": 1,
         "albums": 0,
         "removals": 0,
+        "others": 0,
     }
     count = len(collection.log.history(100))
     event = collection.people.undo("Ada")
@@ -192,3 +193,67 @@ def test_a_vote_stays_whole_when_somebody_it_built_on_is_revoked(collection):
     (vote,) = beside(collection).rankers.layer().votes
     assert set(vote.taught[1].pictures) == {0, 3, 10}
     assert collection.votes.verdicts(Ask((1,))) == {3: 1, 10: -1}
+
+
+def test_all_else_a_person_did_is_undone_too(collection):
+    """Also what they undid of somebody else's, and not what they undid of their own."""
+    own = collection.label([1, 2], "Hund")
+    collection.remove([5, 6])
+    (removed,) = collection.log.history(1)
+    collection.vote(Ask((1,)), picked=[3])
+    before = dict(collection.labels.used())
+    collection.undo(own.number, who="Ada")
+    collection.restore([5], who="Ada")
+    collection.votes.reset(who="Ada")
+    collection.duplicates.tell_apart([10, 11], who="Ada")
+    mine = collection.label([7, 8, 9], "Katze", who="Ada")
+    back = collection.undo(mine.number, who="Ada")
+    collection.undo(back.number, who="Ada")
+    collection.undo(removed.number, who="Ada")
+    counts = collection.people.preview("Ada")
+    assert counts == {
+        "votes": 0,
+        "tags": 3,
+        "refusals": 0,
+        "albums": 0,
+        "removals": 0,
+        "others": 5,
+    }
+
+    def state():
+        waiting = [one.picture for one in collection.people.proposals()]
+        votes, there = collection.votes.standing().votes, len(collection)
+        return dict(collection.labels.used()), votes, there, waiting
+
+    after = state()
+    assert after[:3] == ({}, 0, 24)
+    event = collection.people.undo("Ada")
+    assert state() == (before, 1, 22, [])
+    assert sum(collection.people.preview("Ada").values()) == 0
+    collection.undo(event.number)
+    assert state() == after
+    assert collection.people.preview("Ada") == counts
+    collection.people.undo("Ada", ["others"])
+    assert state()[:2] == (before, 1)
+    collection.log.check()
+
+
+def test_what_is_undone_with_a_person_names_the_event_that_undid_it(collection):
+    first = collection.label(1, "Hund", who="Ada")
+    collection.label(2, "Hund", who="Ada")
+    event = collection.people.undo("Ada")
+    with pytest.raises(InvalidInput, match=f"undo event {event.number}\\."):
+        collection.undo(first.number)
+    collection.undo(event.number)
+    collection.undo(first.number)
+
+
+def test_whoever_is_not_the_owner_takes_back_their_own_word_only(collection):
+    collection.label(3, "Tasse")
+    collection.people.trust("Ada")
+    assert collection.labels.history(3, "Tasse", "Ada") == []
+    said = collection.label(3, "Tasse", shows=False, who="Ada")
+    assert [one.number for one in collection.labels.history(3, "Tasse", "Ada")] == [said.number]
+    assert len(collection.labels.history(3, "Tasse")) == 2
+    collection.people.revoke("Ada")
+    assert dict(collection.labels.used()) == {"Tasse": 1}

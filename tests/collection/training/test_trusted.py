@@ -13,6 +13,7 @@ from lookalike.collection.log.examples import MIN_OWN, Alike, Named, own_labels
 from lookalike.collection.log.models import Learn
 from lookalike.collection.store import models
 from lookalike.collection.store.models import Figures, NewModel, Trial
+from lookalike.collection.store.teachers import Teachers
 from lookalike.collection.training.teaching import teach_similarity
 from lookalike.collection.training.trials import Learned
 from lookalike.core.progress import silent
@@ -211,7 +212,7 @@ def test_where_what_is_used_is_retired_searches_are_as_without_learning(taught):
     trial = replace(Trial.failed("worse"), retired=True, before=NONE, after=NONE, method="oasis")
     with taught._session.entry() as entry:
         run = [NewModel("similarity", trial, Cosine(), number=99)]
-        models.keep_run(entry.connection, 1, run, {}, models.Teachers({}, 0))
+        models.keep_run(entry.connection, 1, run, {}, Teachers({}, 0))
         entry.append(Learn(**Learned.of(run).summary()))
     assert in_use(taught).similarity is None
     assert scores(taught) == start

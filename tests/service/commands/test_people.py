@@ -48,7 +48,10 @@ def test_a_person_is_renamed_locked_out_and_undone(run, place):
         people(run, place, "trust", "Ada")
         assert people(run, place, "undo", "Ada", "--preview")["votes"] == 1
         told = run("people", "undo", "Ada", "--preview", "-c", place).out
-        assert told.strip() == "1 vote, 0 tags, 0 refusals, 0 album changes, 0 removals"
+        assert (
+            told.strip()
+            == "1 vote, 0 tags, 0 refusals, 0 album changes, 0 removals, 0 other changes"
+        )
         assert people(run, place, "undo", "Ada", "--kind", "votes")["event"]
         assert {one.name: one.votes for one in store.people.all()}["Ada"] == 0
         # Revoked while they are in use: from the next request on.

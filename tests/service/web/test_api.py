@@ -765,3 +765,16 @@ def test_proposals_do_not_set_learning_off(client, store):
     assert store.labels.to_learn().count == 0
     store.people.accept("Ada")
     assert store.labels.to_learn().count > 0
+
+
+def test_what_a_trusted_person_gainsays_comes_back_when_they_are_revoked(client, store):
+    """A vote of 0 in a search by word takes back nothing of what the owner said."""
+    ada = {"Authorization": f"Bearer {make_key(store.path / KEY_FILE, 'Ada', 'vote')}"}
+    store.people.trust("Ada")
+    for one, shows in ((3, True), (4, False)):
+        store.label(one, "Hut", shows=shows)
+        form = {"word": "Hut", "picture": str(one), "verdict": "0"}
+        assert client.post("/part/votes", data=form, headers=ada).status_code == 200
+    assert store.labels.all() == {4: ["Hut"]}
+    store.people.revoke("Ada")
+    assert store.labels.all() == {3: ["Hut"]}

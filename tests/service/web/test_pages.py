@@ -402,12 +402,12 @@ def test_a_person_is_undone_after_a_look_at_what_that_changes(client, store):
     assert any(one.startswith("/part/people/undo") for one in forms)
     named = {"name": EVIL[:40]}
     preview = Page(client.get("/part/people/undo", params=named).text)
-    assert "This takes back 1 vote, 1 tag." in preview.text
+    assert "This takes back 1 vote, 2 tags." in preview.text
     store.albums.save("Hüte", pictures=[1], who=EVIL[:40])
     changed = client.get("/part/people/undo", params={**named, "kind": "albums"})
     assert "This takes back 1 change of albums." in Page(changed.text).text
     tags = client.get("/part/people/undo", params={**named, "kind": "tags"})
-    assert "This takes back 1 tag." in Page(tags.text).text
+    assert "This takes back 2 tags." in Page(tags.text).text
     later = client.get("/part/people/undo", params={**named, "since": "9999-01-01"})
     assert "nothing to undo" in Page(later.text).text
     client.post("/part/people/undo", data={**named, "kind": "albums"})

@@ -15,6 +15,7 @@ from lookalike.collection.store import log as rows_of_log
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.labels import Clicks, Labels, LabelSource
 from lookalike.collection.store.models import Ids
+from lookalike.collection.store.teachers import teachers
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted
@@ -359,7 +360,7 @@ def own_labels(database: Database, given: Given = NOTHING) -> Labels | None:
 
     With those of files and folders; None where nobody else's count.
     """
-    others = people.teachers(database)
+    others = teachers(database)
     if not others:
         return None
     undone = rows_of_log.undone(database)

@@ -89,11 +89,10 @@ def _are_changes_whole(database: Database, row: rows.Row) -> bool:
 def labels_of(database: Database, picture: int, key: str, who: str) -> list[Entry]:
     """Return the entries that say only of one picture that it shows a word or not, the last first.
 
-    Only those that count: to a person who is not trusted their own, to others those of the owner
-    and of trusted people.
+    Only those that count: to the owner those of trusted people as well, to everybody else their
+    own, since what somebody takes back of another's no revoking brings back.
     """
-    shared = {people.OWNER, *people.trusted(database)}
-    whose = shared if who in shared else {who}
+    whose = {people.OWNER, *people.trusted(database)} if who == people.OWNER else {who}
     every = (entry(database, n) for n in changes.events_of_word(database, picture, key))
     return [one for one in every if one.can_undo and one.who in whose and _is_single(one)]
 

@@ -1,29 +1,39 @@
 """Events about people: whom the owner trusts, whose labels are accepted, all of a person undone."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from sqlite3 import Connection
 from typing import Literal, TypeAlias, get_args
 
 from lookalike.collection.log.albums import AlbumChange
+from lookalike.collection.log.duplicates import Distinct
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.event import Event, Position, event, read_event
 from lookalike.collection.log.labels import Label, settle
-from lookalike.collection.log.removals import Removal
-from lookalike.collection.log.undo import UndoPart
-from lookalike.collection.log.votes import Vote
+from lookalike.collection.log.models import DefaultRanker
+from lookalike.collection.log.ratings import Rating
+from lookalike.collection.log.removals import Removal, Restoration
+from lookalike.collection.log.undo import Undo, UndoPart
+from lookalike.collection.log.votes import Reset, Vote
 from lookalike.collection.store import log as rows
 from lookalike.collection.store import people
 from lookalike.collection.store.database import Database
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted, shown, word_key
 
-PersonKind: TypeAlias = Literal["votes", "tags", "refusals", "albums", "removals"]
+PersonKind: TypeAlias = Literal["votes", "tags", "refusals", "albums", "removals", "others"]
 """What of a person can be undone at once."""
 
 UNDOABLE: tuple[PersonKind, ...] = get_args(PersonKind)
+
+_KINDS: dict[type[Event], PersonKind] = {
+    Vote: "votes",
+    AlbumChange: "albums",
+    Removal: "removals",
+    **dict.fromkeys((Undo, Reset, Distinct, Restoration, Rating, DefaultRanker), "others"),
+}
 
 _TIME = re.compile(r"([0-9]{4}(-[0-9]{2}){0,2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}Z?)?)?)?")
 
@@ -72,7 +82,12 @@ class Acceptance(_Word):
         return f"Accepted the labels of {shown(self.person)}"
 
 
-@event("undo_person", undoable=True, touches={"pictures", "labels", "votes"}, icon="undo")
+@event(
+    people.UNDO_PERSON,
+    undoable=True,
+    touches={"pictures", "labels", "votes", "models"},
+    icon="undo",
+)
 @dataclass(frozen=True)
 class UndoPerson(Event):
     """Several events of a person count no more; ``words`` is how many of them gave or took one."""
@@ -95,8 +110,9 @@ class UndoPerson(Event):
     def revert(self, at: Position) -> None:
         """Undo the undo of each of the events that does not count."""
         for number in self.events:
-            for row in reversed(rows.about(at.connection, f"{rows.UNDO}{number}")):
-                if not rows.is_undone(at.connection, row.number):
+            subject = f"{rows.UNDO}{number}"
+            for row in reversed(rows.about(at.connection, subject, since=at.number)):
+                if row.kind == UndoPart.kind and not rows.is_undone(at.connection, row.number):
                     _undo_part(at, row.number)
                     break
 
@@ -121,8 +137,12 @@ def undoable(
     person: str,
     kinds: Iterable[str] = UNDOABLE,
     since: str = "",
-) -> dict[str, list[int]]:
-    """Return the events of a person that count, by what they are, since a time in UTC."""
+) -> dict[str, dict[int, int]]:
+    """Return the events of a person that count, by what they are, since a time in UTC.
+
+    With how much each changes: the pictures of a word or a removal, else 1. That a person undid
+    something of their own is left out: it is undone with that.
+    """
     wanted = [*kinds]
     if not _TIME.fullmatch(since):
         raise InvalidInput(
@@ -134,15 +154,19 @@ def undoable(
             f"Collection.people: {wrong[0]!r:.80} cannot be undone at once. Choose from "
             f"{', '.join(UNDOABLE)}."
         )
-    result: dict[str, list[int]] = {kind: [] for kind in wanted}
+    result: dict[str, dict[int, int]] = {kind: {} for kind in wanted}
     for row in people.events_of(source, person, since):
-        kind = _kind(read_event(row))
-        if kind in result and not rows.is_undone(source, row.number):
-            result[kind].append(row.number)
+        event = read_event(row)
+        kind = _kind(event)
+        if kind not in result or rows.is_undone(source, row.number):
+            continue
+        if isinstance(event, Undo) and people.author(source, event.event) == person:
+            continue
+        result[kind][row.number] = event.pictures if isinstance(event, Label | Removal) else 1
     return result
 
 
-def undo_person(entry: NewEntry, person: str, result: Mapping[str, list[int]]) -> None:
+def undo_person(entry: NewEntry, person: str, result: Mapping[str, Collection[int]]) -> None:
     """Undo events of a person, by what they are, in one event."""
     numbers = tuple(sorted(number for some in result.values() for number in some))
     if not numbers:
@@ -154,4 +178,4 @@ def undo_person(entry: NewEntry, person: str, result: Mapping[str, list[int]]) -
 def _kind(event: Event) -> str:
     if isinstance(event, Label):
         return "tags" if event.shows else "refusals"
-    return {Vote: "votes", AlbumChange: "albums", Removal: "removals"}.get(type(event), "")
+    return _KINDS.get(type(event), "")

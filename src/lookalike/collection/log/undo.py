@@ -13,6 +13,7 @@ from lookalike.collection.log.event import (
     read_event,
 )
 from lookalike.collection.store import log as rows
+from lookalike.collection.store.people import UNDO_PERSON
 from lookalike.core.errors import InvalidInput, NotFound
 
 
@@ -108,13 +109,24 @@ def no_event(number: int) -> NotFound:
     )
 
 
+def _with_others(entry: NewEntry, number: int) -> int:
+    """Return the event that undid several, this one among them; else the number itself."""
+    for row in rows.of_kinds(entry.connection, [UNDO_PERSON], since=number, newest=True):
+        is_held = number in getattr(read_event(row), "events", ())
+        if is_held and not rows.is_undone(entry.connection, row.number):
+            return row.number
+    return number
+
+
 def _undone_already(entry: NewEntry, number: int) -> InvalidInput:
     """Return the error of an event that was undone before, perhaps by another person."""
     for row in reversed(rows.about(entry.connection, f"{rows.UNDO}{number}")):
         if not rows.is_undone(entry.connection, row.number):
             by = f" by {row.who}" if row.who else ""
+            whole = row.number if row.kind != UndoPart.kind else _with_others(entry, number)
+            by += "" if row.kind != UndoPart.kind else ", with others of its person"
             return InvalidInput(
                 f"Collection.undo: event {number} is already undone{by}; nothing was changed. To "
-                f"restore what it said, undo event {row.number}."
+                f"restore what it said, undo event {whole}."
             )
     return InvalidInput(f"Collection.undo: event {number} is already undone.")

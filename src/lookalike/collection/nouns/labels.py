@@ -36,7 +36,7 @@ class Labels(Noun):
     def history(self, picture: int, word: str, who: str = OWNER) -> list[Entry]:
         """Return what was said of a picture and a word and still counts, the last first.
 
-        To somebody who is not trusted that is what they said, to others what is shared.
+        To the owner that is what is shared, to everybody else what they said.
         """
         return log.labels_of(self._session.database, picture, word_key(word), who)
 

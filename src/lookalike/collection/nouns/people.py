@@ -110,7 +110,9 @@ class People(Noun):
         Parameters
         ----------
         name : str
-        kinds : iterable of {"votes", "tags", "refusals", "albums", "removals"}
+        kinds : iterable of {"votes", "tags", "refusals", "albums", "removals", "others"}
+            Others are what was undone, restored, rated, told apart or discarded of somebody else's,
+            and the default ranker.
         since : str
             Only what was said from this time on, in UTC as the log writes it.
         who, key
@@ -126,9 +128,12 @@ class People(Noun):
     def preview(
         self, name: str, kinds: Iterable[str] = events.UNDOABLE, *, since: str = ""
     ) -> dict[str, int]:
-        """Return how many events of each kind :meth:`undo` would undo."""
+        """Return how much of each kind :meth:`undo` would undo.
+
+        A tag on 39 pictures is 39 tags, and so with refusals and removals.
+        """
         result = events.undoable(self._session.database, name, kinds, since)
-        return {kind: len(numbers) for kind, numbers in result.items()}
+        return {kind: sum(some.values()) for kind, some in result.items()}
 
     def _record(self, event: Event, name: str, who: str, key: str | None, *, trusts: bool) -> Entry:
         with self._session.entry(who, key) as entry:

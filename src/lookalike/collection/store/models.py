@@ -9,10 +9,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.store import log
-from lookalike.collection.store import people as store_people
 from lookalike.collection.store.database import Database, now, numbers
-from lookalike.core.errors import InvalidInput
+from lookalike.collection.store.teachers import Teachers, in_place_of
 from lookalike.core.evidence import Difference
 from lookalike.core.stored import Stored
 from lookalike.core.text import counted
@@ -270,32 +268,6 @@ class NewModel:
         return replace(self, number=number, trial=replace(self.trial, model=model))
 
 
-@dataclass(frozen=True, slots=True)
-class Teachers:
-    """The people besides the owner whose labels are learned from, with the last event of each.
-
-    ``seen`` is the last event of the log.
-    """
-
-    people: Mapping[str, int]
-    seen: int
-
-    @classmethod
-    def of(cls, database: Database) -> "Teachers":
-        """Return those whose labels count now."""
-        return cls(store_people.teachers(database), log.last_number(database))
-
-
-def check_settings(settings: Mapping[str, Any]) -> None:
-    """Raise InvalidInput if settings cannot be kept."""
-    try:
-        json.dumps(settings)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"Collection.learn: settings must be text, numbers, true or false, or None; {error}."
-        ) from error
-
-
 def models(database: Database) -> list[ModelRow]:
     """Return what was learned, oldest first."""
     current = {
@@ -333,28 +305,6 @@ def in_use(database: Database, ranker: int) -> dict[Kind, int]:
     named = zip(IN_USE, row or (None, None, None), strict=True)
     used = {kind: other.get(number, number) for kind, number in named}
     return {kind: int(number) for kind, number in used.items() if number is not None}
-
-
-def in_place_of(database: Database) -> dict[int, int | None]:
-    """Return the models that learned from labels that count no more, with what is used instead.
-
-    That is the last model before whose labels all count and whose file is kept, else none. Nothing
-    is written of it: once the labels count again, so does the model.
-    """
-    if database.row("SELECT 1 FROM models WHERE people != '{}' LIMIT 1") is None:
-        return {}
-    are_counted = store_people.still_counting(database)
-    last: dict[tuple[int, str], int] = {}
-    result: dict[int, int | None] = {}
-    for number, ranker, kind, people, seen, is_kept in database.rows(
-        "SELECT number, ranker, kind, people, seen, file IS NOT NULL FROM models ORDER BY number"
-    ):
-        with database.parsing(f"model {number}"):
-            if not are_counted(dict(json.loads(people)), seen):
-                result[number] = last.get((ranker, kind))
-            elif is_kept:
-                last[ranker, kind] = number
-    return result
 
 
 def before_the_last_run(database: Database) -> dict[tuple[int, Kind], tuple[int | None, bool]]:

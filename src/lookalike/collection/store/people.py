@@ -1,6 +1,5 @@
 """Who said what: the people of the log, whom the owner trusts, and whose labels are proposals."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
@@ -15,6 +14,9 @@ OWNER = ""
 TRUST, ACCEPTANCE = "trust", "acceptance"
 """The kinds of events that say whose word counts for everybody."""
 
+UNDO_PERSON = "undo_person"
+"""The kind of events that undo several of a person."""
+
 _EVENTS = "SELECT number, json_extract(body, '$.person'), {} FROM events WHERE kind = ? ORDER BY 1"
 
 _LABELS = (
@@ -22,16 +24,6 @@ _LABELS = (
     "FROM events JOIN changes ON event = number WHERE kind = 'label' AND body != '' "
     "AND (?1 IS NULL OR who = ?1) AND (?2 IS NULL OR picture = ?2) ORDER BY number, picture"
 )
-
-
-_UNDONE_LABELS = (
-    "SELECT undo.number, json_extract(undo.body, '$.person'), min(label.number) "
-    "FROM events AS undo, json_each(undo.body, '$.events') AS one "
-    "JOIN events AS label ON label.number = one.value "
-    "WHERE undo.kind = 'undo_person' AND undo.body != '' AND label.kind = 'label' "
-    "GROUP BY undo.number"
-)
-"""Each time that labels of a person were undone at once, with the first of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +40,7 @@ class Proposal:
 def trusted(source: Database | Connection) -> frozenset[str]:
     """Return the people who teach everybody, beside the owner."""
     result: set[str] = set()
-    for number, person, is_trusted in _read(
+    for number, person, is_trusted in read(
         source, _EVENTS.format("json_extract(body, '$.trusts')"), TRUST
     ):
         if not rows.is_undone(source, number):
@@ -58,44 +50,8 @@ def trusted(source: Database | Connection) -> frozenset[str]:
 
 def accepted(source: Database | Connection) -> dict[str, int]:
     """Return the event up to which the labels of a person were accepted, for each."""
-    answer = _read(source, _EVENTS.format("number"), ACCEPTANCE)
+    answer = read(source, _EVENTS.format("number"), ACCEPTANCE)
     return {person: up_to for number, person, up_to in answer if not rows.is_undone(source, number)}
-
-
-def teachers(database: Database) -> dict[str, int]:
-    """Return the people besides the owner whose labels count, with the last event of each."""
-    counts, up_to, undone = trusted(database), accepted(database), rows.undone(database)
-    return {
-        who: number
-        for number, who in database.rows(
-            "SELECT number, who FROM events WHERE kind = 'label' AND body != '' ORDER BY number"
-        )
-        if number not in undone and (who in counts or number <= up_to.get(who, 0))
-    }
-
-
-def still_counting(source: Database | Connection) -> Callable[[Mapping[str, int], int], bool]:
-    """Return what tells whether all labels still count of which ``teachers`` were told.
-
-    The second argument is the last event of the log then. Labels count no more once their person
-    is revoked, or the acceptance of them or all of the person is undone; that a single one is
-    undone does not count.
-    """
-    counts, up_to = trusted(source), accepted(source)
-    gone = [
-        (number, person, first)
-        for number, person, first in _read(source, _UNDONE_LABELS)
-        if not rows.is_undone(source, number)
-    ]
-
-    def are_counted(known: Mapping[str, int], seen: int) -> bool:
-        return all(
-            who in counts or last <= up_to.get(who, 0) for who, last in known.items()
-        ) and not any(
-            number > seen and first <= known.get(person, 0) for number, person, first in gone
-        )
-
-    return are_counted
 
 
 def names(database: Database) -> list[str]:
@@ -110,7 +66,7 @@ def labels(
     """Return what a person, or everybody, said of words and pictures, one by one, in order."""
     return [
         Proposal(event, who, word, bool(shows), number)
-        for event, who, word, shows, number in _read(source, _LABELS, person, picture)
+        for event, who, word, shows, number in read(source, _LABELS, person, picture)
     ]
 
 
@@ -158,10 +114,17 @@ def events_of(source: Database | Connection, person: str, since: str) -> list[ro
         "SELECT number, at, kind, who, body FROM events "
         "WHERE who = ? AND at >= ? AND body != '' ORDER BY number"
     )
-    return [rows.Row(*one) for one in _read(source, sql, person, since)]
+    return [rows.Row(*one) for one in read(source, sql, person, since)]
 
 
-def _read(source: Database | Connection, sql: str, *values: Any) -> list[Any]:
+def author(source: Database | Connection, number: int) -> str | None:
+    """Return who an event is of; None where there is none."""
+    answer = read(source, "SELECT who FROM events WHERE number = ?", number)
+    return str(answer[0][0]) if answer else None
+
+
+def read(source: Database | Connection, sql: str, *values: Any) -> list[Any]:
+    """Return the rows of a query, of a database or as an open transaction has them."""
     if isinstance(source, Database):
         return source.rows(sql, *values)
     return source.execute(sql, values).fetchall()

@@ -14,6 +14,7 @@ from lookalike.collection.store import models, pictures
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.schema import create_records, records_table
 from lookalike.collection.store.sums import is_sound, row_sum
+from lookalike.collection.store.teachers import in_place_of
 from lookalike.core.errors import DamagedFile
 from lookalike.core.text import counted
 
@@ -91,7 +92,7 @@ def rankers(database: Database) -> list[RankerRow]:
     )
     with database.parsing("a ranker"):
         read = [_row(row) for row in rows]
-    other = models.in_place_of(database)
+    other = in_place_of(database)
     return [
         replace(row, **{name: other.get(getattr(row, name), getattr(row, name)) for name in _USED})
         for row in read

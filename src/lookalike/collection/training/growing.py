@@ -11,6 +11,7 @@ from lookalike.collection.store import labels, models, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.models import Kind, NewModel, Trial
 from lookalike.collection.store.rankers import RankerRow
+from lookalike.collection.store.teachers import Teachers
 from lookalike.collection.training import choosing, learning
 from lookalike.collection.training.codes import CodesWanted, teach_codes
 from lookalike.collection.training.teaching import teach_similarity, teach_words
@@ -48,7 +49,7 @@ def grow(session: Session, row: RankerRow, feature: Feature, progress: Progress)
     space.save_index(plain, folder.cache(fingerprint))
     fresh = Ranker.of(row, space, plain, database)
     run: dict[Kind, NewModel] = {}
-    teachers = models.Teachers.of(database)
+    teachers = Teachers.of(database)
     for kind, current in models.in_use(database, row.id).items():
         new = run.get("similarity")
         if kind == "codes" and new and new.trial.published and isinstance(new.model, Similarity):

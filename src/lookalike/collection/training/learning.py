@@ -1,5 +1,6 @@
 """Learn a similarity, words and codes for a ranker, publish what passes the gate, and roll back."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from lookalike.collection.store import labels, models
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.models import Kind, NewModel
 from lookalike.collection.store.rankers import RankerRow
+from lookalike.collection.store.teachers import Teachers
 from lookalike.collection.training import choosing
 from lookalike.collection.training.codes import BITS, CodesWanted, measure_again, teach_codes
 from lookalike.collection.training.comparing import beside_default
@@ -79,7 +81,7 @@ def learn(
     if not 0 < hold_back < 1:
         raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
     database, gate = session.database, session.gate
-    models.check_settings(settings)
+    _check_settings(settings)
     random_state = settings["random_state"]
     annotators = choosing.new_annotators(words, random_state)
     with session.writing():
@@ -157,10 +159,20 @@ def learn(
     return replace(learned, labels=None if imported is None else Entry.of(imported))
 
 
-def _labels_of_now(database: Database, given: Given) -> tuple[models.Teachers, labels.Labels]:
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise InvalidInput if settings cannot be kept."""
+    try:
+        json.dumps(settings)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"Collection.learn: settings must be text, numbers, true or false, or None; {error}."
+        ) from error
+
+
+def _labels_of_now(database: Database, given: Given) -> tuple[Teachers, labels.Labels]:
     """Return the labels of all pictures, with what is given, and who gave them."""
     with database.snapshot():
-        return models.Teachers.of(database), examples.given_labels(database, given)
+        return Teachers.of(database), examples.given_labels(database, given)
 
 
 def _serving(session: Session, row: RankerRow, ranker: Ranker, new: NewModel | None) -> Ranker:

@@ -10,7 +10,7 @@ from lookalike.core.text import counted, shown
 from lookalike.service.options import HERE, AsJson, CollectionPath
 from lookalike.service.screen import Screen
 
-TEXTS = {"albums": "album change"}
+TEXTS = {"albums": "album change", "others": "other change"}
 """What is counted, where that is not the name of a kind."""
 
 Action: TypeAlias = Literal["list", "trust", "revoke", "accept", "undo", "key", "rename", "lock"]
@@ -23,7 +23,7 @@ def people(
     *,
     kind: Annotated[
         list[str] | None,
-        typer.Option(help="With undo: votes, tags, refusals, albums or removals; by default all."),
+        typer.Option(help="With undo: votes, tags, refusals, albums, removals, others; or all."),
     ] = None,
     since: Annotated[str, typer.Option(help="With undo: only from this time on, in UTC.")] = "",
     preview: Annotated[

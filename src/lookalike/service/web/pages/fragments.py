@@ -415,7 +415,11 @@ def _say(collection: "Collection", form: VoteForm, who: str) -> Entry | None:
     word = form.word or ""
     if not form.verdict and (last := collection.labels.history(form.picture, word, who)):
         return _undo(collection, [event.number for event in last], form.key, who)
-    return collection.label(form.picture, word, shows=form.verdict > 0, who=who, key=form.key)
+    # What another said is not taken back but gainsaid.
+    shows = form.verdict > 0
+    if not form.verdict:
+        shows = bool(collection.labels.refused(word, [form.picture]))
+    return collection.label(form.picture, word, shows=shows, who=who, key=form.key)
 
 
 def _undo(collection: "Collection", events: list[int], key: str | None, who: str) -> Entry | None:
