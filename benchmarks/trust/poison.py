@@ -11,6 +11,9 @@ Then one of ten trusted people is malicious and picks what is wrong, where half 
 labelled: precision at 10 over pictures nobody has searched with, against no learning and against
 what labels alone teach; what each person costs, as the owner sees it (labelled pictures held out,
 with and without their votes), and what is left once the owner has revoked the malicious one.
+
+Last a trusted person refuses all labels and tags pairs of classes as one, and the collection
+learns: precision at 10 then, and how many searches differ from before once they are revoked.
 """
 
 import shutil
@@ -122,6 +125,7 @@ def measure(options: Options) -> list[Figure]:
             taught = labelled(place, dict(half), Path(folder) / "labelled")
             figures += [attacked(taught, name, attack) for attack in ATTACKS]
             figures += poisoned(taught, name, dict(half), votes)
+            figures += mislabelled(taught, name, dict(half))
     return figures
 
 
@@ -222,6 +226,47 @@ def poisoned(place: Path, name: str, classes: dict[Path, str], votes: int) -> li
             None,
             f"before {told.gains[-1]:+.4f}",
         ),
+    ]
+
+
+def mislabelled(place: Path, name: str, classes: dict[Path, str]) -> list[Figure]:
+    """Return what labels of a trusted malicious person do to searches, and what they leave."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(place, Path(folder) / "collection"))
+        with Collection.open(copy) as collection:
+            rows = {p.id: p.places[0] for p in collection.pictures.all()}
+            world = World(collection, {number: classes[path] for number, path in rows.items()})
+            asked = np.random.default_rng(0).choice(world.ids, QUERIES, replace=False).tolist()
+            plain, before = world.precision(asked), world.learned_precision(asked)
+            found = [collection.search(Ask((one,)), 20) for one in asked]
+            collection.people.trust("Mallory")
+            by_class: dict[str, list[int]] = {}
+            for number, own in world.classes.items():
+                by_class.setdefault(own, []).append(number)
+            names = sorted(by_class)
+            for one, two in zip(names[::2], names[1::2], strict=False):
+                for own in (one, two):
+                    collection.label(by_class[own], own, shows=False, who="Mallory")
+                collection.label([*by_class[one], *by_class[two]], f"x {one}", who="Mallory")
+            told = collection.learn().similarity
+            during = world.learned_precision(asked)
+            collection.people.revoke("Mallory")
+            changed = sum(
+                collection.search(Ask((one,)), 20) != old
+                for one, old in zip(asked, found, strict=True)
+            )
+            after = world.learned_precision(asked)
+    reason = "" if told is None else told.reason
+    who = f"{name}, labels, a trusted person refuses them and tags pairs of classes as one"
+    return [
+        Figure(
+            f"{who}: gain in P@10 over no learning once that was learned from",
+            during - plain,
+            ">=",
+            -MAX_LOST,
+            f"before {before - plain:+.4f}, after revoking {after - plain:+.4f}. {reason}",
+        ),
+        Figure(f"{who}: searches that differ from before once revoked", changed, "<=", 0),
     ]
 
 
