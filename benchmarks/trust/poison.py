@@ -12,8 +12,8 @@ labelled: precision at 10 over pictures nobody has searched with, against no lea
 what labels alone teach; what each person costs, as the owner sees it (labelled pictures held out,
 with and without their votes), and what is left once the owner has revoked the malicious one.
 
-Last a trusted person refuses all labels and tags pairs of classes as one, and the collection
-learns: precision at 10 then, and how many searches differ from before once they are revoked.
+Last a trusted person tags pairs of classes as one, and refuses all other labels, and the collection
+learns after each: precision at 10, and how many searches differ from before once they are revoked.
 """
 
 import shutil
@@ -245,26 +245,28 @@ def mislabelled(place: Path, name: str, classes: dict[Path, str]) -> list[Figure
                 by_class.setdefault(own, []).append(number)
             names = sorted(by_class)
             for one, two in zip(names[::2], names[1::2], strict=False):
-                for own in (one, two):
-                    collection.label(by_class[own], own, shows=False, who="Mallory")
                 collection.label([*by_class[one], *by_class[two]], f"x {one}", who="Mallory")
-            told = collection.learn().similarity
-            during = world.learned_precision(asked)
+            told = [collection.learn().similarity]
+            during = [world.learned_precision(asked)]
+            for own in names:
+                collection.label(by_class[own], own, shows=False, who="Mallory")
+            told.append(collection.learn().similarity)
+            during.append(world.learned_precision(asked))
             collection.people.revoke("Mallory")
             changed = sum(
                 collection.search(Ask((one,)), 20) != old
                 for one, old in zip(asked, found, strict=True)
             )
             after = world.learned_precision(asked)
-    reason = "" if told is None else told.reason
-    who = f"{name}, labels, a trusted person refuses them and tags pairs of classes as one"
+    reasons = " ".join(one.reason for one in told if one is not None)
+    who = f"{name}, labels, a trusted person tags pairs of classes as one, then refuses the rest"
     return [
         Figure(
-            f"{who}: gain in P@10 over no learning once that was learned from",
-            during - plain,
+            f"{who}: least gain in P@10 over no learning once that was learned from",
+            min(during) - plain,
             ">=",
             -MAX_LOST,
-            f"before {before - plain:+.4f}, after revoking {after - plain:+.4f}. {reason}",
+            f"before {before - plain:+.4f}, after revoking {after - plain:+.4f}. {reasons}",
         ),
         Figure(f"{who}: searches that differ from before once revoked", changed, "<=", 0),
     ]
