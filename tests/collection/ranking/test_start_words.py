@@ -133,7 +133,7 @@ def learned_upside_down(stand_in, annotator):
 def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, stand_in, set_limits):
     set_limits(min_to_judge=1)
     fresh.learn(labels(fresh, {"rot": "crimson", "grün": "lawn", "blau": "SKY"}), hold_back=0.4)
-    _, annotator = beside(fresh).rankers.naming()
+    _, annotator = beside(fresh).rankers.with_words()
     learned_upside_down(stand_in, annotator)
     found = fresh.search_word("sky", 8)
     assert {match.source for match in found} <= {"start", "given"}
