@@ -44,6 +44,18 @@ def test_a_place_leads_to_the_nearest_and_a_dot_to_its_pictures(window, store): 
 
 
 @plainly
+def test_dots_of_the_map_are_seen_and_long_searches_wrapped_on_a_phone(window):
+    page = window.open("/places")
+    page.set_viewport_size({"width": 390, "height": 844})
+    dot = page.locator(".map circle").first
+    look = "node => [getComputedStyle(node).stroke, getComputedStyle(node).fill]"
+    stroke, fill = dot.evaluate(look)
+    assert stroke == fill, "dots are not made smaller by a stroke of the background"
+    page.goto(page.url.replace("/places", f"/search?word={'x' * 900}"))
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@plainly
 def test_a_folder_is_opened_and_shows_its_pictures_below_those_above_it(window):
     page = window.open("/")
     page.get_by_role("link", name="Folders").click()

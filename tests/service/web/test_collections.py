@@ -84,6 +84,7 @@ def test_what_is_damaged_is_not_opened(shelf, tmp_path):
 
 
 def test_the_api_lists_and_opens(client, shelf, tmp_path):
+    assert 'narrow-only" href="/collections"' in client.get("/").text, "reached on a phone, too"
     listed = client.get("/api/collections").json()
     assert [(one["name"], one["is_open"]) for one in listed] == [
         ("other", False),

@@ -270,7 +270,7 @@ def _is_symbol(sign: str) -> bool:
 
 
 def _span(value: str) -> tuple[str, str] | None:
-    """Return the first and the last date that a text such as 2019, 2019-5 or 1.5.2019 names.
+    """Return the first and the last date that a text such as 2019, 2019-5 or 2019.5.1 names.
 
     Examples
     --------
