@@ -416,9 +416,11 @@ def test_W_is_finite_whatever_comes_in(seed, scale):
 
 
 def test_too_little_to_hold_out_keeps_the_start(caplog):
+    caplog.set_level("INFO")
     X = rows(1, n=4)
     model = OASIS(random_state=0).fit(X, ["a", "a", "b", "b"])
     assert model.blend_ == 0.0
+    assert {one.levelname for one in caplog.records} == {"INFO"}
     assert "too few pictures are related" in caplog.text
     np.testing.assert_array_equal(model.W_, np.eye(12, dtype=np.float32))
 

@@ -396,7 +396,8 @@ class OASIS(Bilinear):
     def _unjudged(self, steps: int) -> tuple[int, float]:
         """Choose if nothing can be held out: without a given blend, keep the start."""
         if self.blend is None:
-            _log.warning(
+            # Whoever learned sees that nothing changed; a server's terminal is not theirs.
+            _log.info(
                 "OASIS: too few pictures are related to hold any out, so the starting similarity "
                 "is kept. Give more pictures, or set blend."
             )
