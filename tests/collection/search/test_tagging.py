@@ -126,7 +126,7 @@ def test_an_interrupted_tagging_ends_its_threads(collection, tmp_path):
 
 def test_a_word_finds_pictures(collection):
     learn(collection, words="wsabie")
-    ranker, tagger = beside(collection).rankers.naming()
+    ranker, tagger = beside(collection).rankers.with_words()
     number = tagger.word_number("grün")
     always = tagger.constant_ * tagger.constant_row_ @ tagger.W_[number]
     assert always != 0

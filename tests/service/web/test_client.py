@@ -81,7 +81,7 @@ def test_people_are_trusted_and_undone(client, store):
     event = client.people.undo("Ada", ["votes"])
     assert client.standing().votes == 0
     client.undo(event.number)
-    assert client.people.preview("Ada")["tags"] == 1
+    assert client.people.preview("Ada")["tags"] == 2
     client.people.revoke("Ada")
     assert client.standing().votes == 0
     with pytest.raises(InvalidInput, match="nothing of this person"):
