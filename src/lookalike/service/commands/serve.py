@@ -1,6 +1,7 @@
 """The command ``lookalike serve``: the web page and the API of one collection."""
 
 import ctypes
+import gc
 import json
 import logging
 import os
@@ -311,6 +312,9 @@ def run(
         server.run([door])
     except SystemExit as error:
         raise CollectionError("serve: the server could not start; see its log above.") from error
+    # A connection that came while the server closed is nobody's, and only a collection closes it:
+    # else its client would wait for ever where another collection is served next.
+    gc.collect()
 
 
 def _keep_audit(file: Path) -> None:
