@@ -312,7 +312,7 @@ def run(
         server.run([door])
     except SystemExit as error:
         raise CollectionError("serve: the server could not start; see its log above.") from error
-    # A connection that came while the server closed is nobody's, and only a collection closes it:
+    # A connection that came while the server closed is nobody's; only garbage collection ends it:
     # else its client would wait for ever where another collection is served next.
     gc.collect()
 
